@@ -69,6 +69,7 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
         _with(run, names["perturbation"], "grid", "perturbations"),
         strategies=set(names["strategy"]),
         modalities=set(names["modality"]),
+        efforts=set(names["effort"]) - {""},
     )
     return gates
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import settings_of
+from pytest_tablebench.config.efforts import effort_params
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import counted, printable
 
@@ -115,8 +117,10 @@ def _requests(settings: Settings, facts: Resolutions, model: Any) -> Iterable[Re
     ]
     datasets = command_registry(settings.data).datasets.values()
     seen: list[Mapping[str, Any]] = []
-    for dataset in datasets:
-        resolution = facts.about(model, settings.request_params(dataset.params))
+    efforts = [effort_params(name) for name in settings.efforts or ()] or [{}]
+    for dataset, effort in product(datasets, efforts):
+        declared = {**settings.request_params(dataset.params), **effort}
+        resolution = facts.about(model, declared)
         params = {} if resolution is None else resolution.params
         if params in seen:
             continue

@@ -23,17 +23,17 @@ from pytest_tablebench.config.addresses import (
     without_credentials,
 )
 from pytest_tablebench.config.compat import Compat, check_compat
+from pytest_tablebench.config.efforts import check_efforts
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
-    "EFFORTS",
     "RawOption",
     "Reader",
     "address",
     "choice",
     "compat",
-    "effort",
+    "efforts",
     "existing_file",
     "existing_folder",
     "folder",
@@ -51,9 +51,6 @@ __all__ = [
     "texts",
     "thresholds",
 ]
-
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""litellm's words for how much a model thinks."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -244,14 +241,11 @@ def choice(*words: str) -> Reader:
     return read
 
 
-def effort(raw: RawOption) -> str:
-    """Read how much models think. Raises `SettingsError` for several words."""
-    if len(texts(raw)) > 1 or "," in str(raw.value):
-        raise SettingsError(
-            f"{raw.flag} takes one effort: run once for each, and compare the runs with "
-            "`tablebench compare RUN RUN`"
-        )
-    return str(choice(*EFFORTS)(raw))
+def efforts(raw: RawOption) -> tuple[str, ...]:
+    """Read how much models think: litellm's words, or budgets in tokens."""
+    values = raw.value if isinstance(raw.value, list | tuple) else [raw.value]
+    parts = [part for value in values for part in split_names(str(value))]
+    return check_efforts(raw.flag, parts)
 
 
 def compat(raw: RawOption) -> Compat:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pytest_tablebench.config.addresses import is_shared, without_credentials
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.demonstrations import Shots
+from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
 from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS, Option
 from pytest_tablebench.config.paper_settings import (
     EXCLUDED,
@@ -37,9 +38,6 @@ Demos = Literal["perturbed", "fixed"]
 
 USUAL_PARAMS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
 """Default parameters of a call."""
-
-EFFORT = "reasoning_effort"
-"""litellm's parameter for how much a model thinks."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,8 @@ class Settings:
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
     context: int | None = None
     reasoning_tokens: int = 8192
-    effort: str | None = None
+    efforts: tuple[str, ...] | None = None
+    effort_margin: float | None = None
     extend_cut: int | None = None
     timeout: float = 120.0
     max_reply: int = 1_000_000
@@ -121,13 +120,25 @@ class Settings:
     command_line_keys: frozenset[str] = frozenset()
     """Keys of the options on the command line; with any of them the session is a run."""
 
-    def request_params(self, declared: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    @property
+    def effort(self) -> str | None:
+        """The effort of every request to a model under test; None without one, or with several."""
+        return self.efforts[0] if self.efforts is not None and len(self.efforts) == 1 else None
+
+    @property
+    def has_several_efforts(self) -> bool:
+        """Whether the effort is an axis, so that each case has its own."""
+        return self.efforts is not None and len(self.efforts) > 1
+
+    def request_params(
+        self, declared: Mapping[str, Any] | None = None, *, judge: bool = False
+    ) -> dict[str, Any]:
         """Return the parameters of a call: greedy, 512 tokens (spec: torr.md section 1).
 
         A dataset's declaration overrides them, and options override both. A parameter with the
-        value None is not sent.
+        value None is not sent. The single effort of a run is one of them, but not for a judge.
         """
-        effort = {} if self.effort is None else {EFFORT: self.effort}
+        effort = {} if judge or self.effort is None else effort_params(self.effort)
         params = {**USUAL_PARAMS, **(declared or {}), **effort, **self.params}
         return {name: value for name, value in params.items() if value is not None}
 
@@ -224,10 +235,11 @@ def read_settings(
         raise SettingsError(
             "--bench-sample draws from all examples, so it excludes --bench-limit: give one"
         )
-    if "effort" in values and EFFORT in values.get("params", {}):
-        raise SettingsError(
-            f"--bench-effort and --bench-param {EFFORT} set the same: give one of them"
-        )
+    for name in (EFFORT, BUDGET) if "efforts" in values else ():
+        if name in values.get("params", {}):
+            raise SettingsError(
+                f"--bench-effort and --bench-param {name} set the same: give one of them"
+            )
     _check_executor(values)
     if "plan_json" in values:
         values["plan"] = True

@@ -1,4 +1,4 @@
-"""Cases: combinations of example, serializer, perturbation, strategy and model, by their ids."""
+"""Cases: examples in each configuration of serializer, strategy, effort and so on, by ids."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ class Configuration(NamedTuple):
     strategy: str
     modality: str
     id_end: str
+    effort: str | None = None
 
 
 class Case:
     """One item of a run.
 
-    `case_id` is `dataset/example/serializer/perturbation`. Strategy, modality and model follow,
-    each only if a run has several. The second and later repeats end in `r2`, `r3`, ....
+    `case_id` is `dataset/example/serializer/perturbation`. Strategy, modality, effort and model
+    follow, each only if a run has several. The second and later repeats end in `r2`, `r3`, ....
 
     A run may have half a million cases, so each consists of two references.
     """
@@ -53,7 +54,7 @@ class Case:
 
     FIELDS = (
         *("dataset", "example_id", "serializer", "perturbation", "model", "case_id"),
-        *("repeat", "strategy", "modality"),
+        *("repeat", "strategy", "modality", "effort"),
     )
     """The names of its values, in the order of the arguments."""
 
@@ -68,10 +69,11 @@ class Case:
         repeat: int = 1,
         strategy: str = DIRECT,
         modality: str = TEXT,
+        effort: str | None = None,
     ) -> None:
         self._example = CaseExample(dataset, example_id, case_id)
         self._configuration = Configuration(
-            serializer, perturbation, model, repeat, strategy, modality, ""
+            serializer, perturbation, model, repeat, strategy, modality, "", effort
         )
 
     @classmethod
@@ -126,6 +128,11 @@ class Case:
         """The name of the modality."""
         return self._configuration.modality
 
+    @property
+    def effort(self) -> str | None:
+        """The thinking effort that the request names; None for the provider's default."""
+        return self._configuration.effort
+
     def values(self) -> tuple[Any, ...]:
         """Return the values of `FIELDS`; `Case(*values)` is equal."""
         return tuple(getattr(self, name) for name in self.FIELDS)
@@ -149,6 +156,7 @@ def cross(
     *,
     strategies: Sequence[str] = (DIRECT,),
     modalities: Sequence[str] = (TEXT,),
+    efforts: Sequence[str | None] = (None,),
     shown: Mapping[str, Sequence[str]] | None = None,
     by_strategy: Mapping[str, Sequence[str]] | None = None,
     per_example: int | None = None,
@@ -167,7 +175,7 @@ def cross(
     other examples are left out, and the remaining cases are the same as without it.
     """
     # Names are computed once and shared by all cases.
-    names = _Names(strategies, modalities, models)
+    names = _Names(strategies, modalities, models, efforts)
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
@@ -201,6 +209,7 @@ def cross(
                 ending.strategy,
                 ending.modality,
                 f"/{form}/{change}{ending.case_tail}",
+                ending.effort,
             ),
             f"-{short[1][serializer]}-{short[2][perturbation]}{ending.node_tail}",
         )
@@ -222,7 +231,7 @@ def cross(
 
 @dataclass(frozen=True)
 class _Ending:
-    """One strategy, modality, model and repeat, with its part of case ids and node ids."""
+    """One strategy, modality, effort, model and repeat, with its part of the ids."""
 
     strategy: str
     modality: str
@@ -230,15 +239,23 @@ class _Ending:
     repeat: int
     case_tail: str
     node_tail: str
+    effort: str | None
 
 
 class _Names:
-    """The short names of strategies, modalities and models; "" if a run has only one."""
+    """The short names of strategies, modalities, efforts and models; "" for the only one."""
 
     def __init__(
-        self, strategies: Sequence[str], modalities: Sequence[str], models: Sequence[str]
+        self,
+        strategies: Sequence[str],
+        modalities: Sequence[str],
+        models: Sequence[str],
+        efforts: Sequence[str | None],
     ) -> None:
-        self.has_several = len(strategies) > 1 or len(modalities) > 1
+        self.has_several = max(len(strategies), len(modalities), len(efforts)) > 1
+        self._efforts = {effort: effort or "" for effort in efforts}
+        if len(efforts) == 1:
+            self._efforts = {efforts[0]: ""}
         # Without a digest, strategies with different parameters could share a name across runs.
         self._strategies = _ids_if_several(strategies, 14, digest=True)
         self._modalities = _ids_if_several(modalities, 10)
@@ -250,14 +267,16 @@ class _Names:
     ) -> list[_Ending]:
         """Return the endings of a serializer's cases, in order."""
         combinations = []
-        for strategy, modality, model in product(strategies, modalities, self._models):
+        axes = product(strategies, modalities, self._efforts, self._models)
+        for strategy, modality, effort, model in axes:
             parts = [self._strategies[strategy], self._modalities.get(modality, "")]
+            parts.append(self._efforts[effort])
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""
                 cases = filter(None, [*parts, self._models[model], last])
                 nodes = filter(None, [*parts, self._node_models[model], last])
                 tails = ("".join(f"/{part}" for part in cases), "".join(f"-{p}" for p in nodes))
-                combinations.append(_Ending(strategy, modality, model, number, *tails))
+                combinations.append(_Ending(strategy, modality, model, number, *tails, effort))
         return combinations
 
 

@@ -89,6 +89,10 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
             yield f"cases only in {word}", ids, _SHOWN_SINGLE
 
 
+_PARTS = frozenset({"serializer", "perturbation", "effort", "tag"})
+"""Kinds of scopes that are parts of a dataset."""
+
+
 def _tables(comparison: RunComparison) -> Iterator[_Table]:
     """Yield the title, rows, number of leading text columns, and notes of each table."""
     yield _whole_table("over the same examples on both sides", comparison.scopes)
@@ -100,7 +104,7 @@ def _tables(comparison: RunComparison) -> Iterator[_Table]:
         parts = [
             scope
             for scope in comparison.scopes
-            if scope.dataset == dataset.name and scope.kind in {"serializer", "perturbation", "tag"}
+            if scope.dataset == dataset.name and scope.kind in _PARTS
         ]
         kinds = [scope.kind for scope in parts]
         if any(kinds.count(kind) > 1 for kind in set(kinds)):
@@ -208,7 +212,8 @@ def _single_line(comparison: RunComparison) -> str:
         return "single configurations: none has an answer on both sides"
     test = ", ".join(dict.fromkeys(configuration.test for configuration in configurations))
     least = min(configurations, key=lambda configuration: configuration.p)
-    name = f"{least.dataset}/{least.serializer}/{least.perturbation}"
+    effort = f"/{least.effort}" if least.effort else ""
+    name = f"{least.dataset}/{least.serializer}/{least.perturbation}{effort}"
     others = sum(configuration.p - least.p < 1e-12 for configuration in configurations) - 1
     return (
         f"single configurations ({test}): smallest p of {len(configurations)} is {least.p:.3g} in "

@@ -18,6 +18,7 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
@@ -86,6 +87,7 @@ def summary_markdown(
         _corrected_table(summary),
         [code(line, 600)] if (line := corrected_line(summary, run)) else [],
         _further(run, summary),
+        _efforts(summary),
         _check_table(summary),
         _reasons(summary),
         [line] if (line := cut_line(summary, run)) else [],
@@ -186,6 +188,15 @@ def _check_table(summary: Mapping[str, Any]) -> list[str]:
         for name, check in informative_checks(scope).items()
     ]
     return _table(_CHECKS, rows)
+
+
+def _efforts(summary: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, benchmark in summary["benchmarks"].items():
+        rows = [(code(effort), *cells) for effort, *cells in effort_rows(benchmark)]
+        lines += _table((f"{code(name)} by effort", *EFFORTS[1:]), rows)
+    sentences = [f"- {code(line, 400)}" for line in effort_lines(summary)]
+    return [*lines, "", *sentences] if sentences else lines
 
 
 def _reasons(summary: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.reports.effort_text import effort_plan_lines
 from pytest_tablebench.reports.formats import aligned, duration
 from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.util.names import are, counted, printable
@@ -149,7 +150,8 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
             ("price", _price(plan)),
             ("time", _time(plan, settings)),
         ]
-    return [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
+    lines = [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
+    return lines + effort_plan_lines(plan.get("efforts") or ())
 
 
 def _thinking(plan: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
+from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import (
     fitting,
     number,
@@ -94,6 +95,8 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
     factors = f", {models} models" if models > 1 else ""
     strategies, modalities = grid.get("strategies", ()), grid.get("modalities", ())
+    if len(efforts := grid.get("efforts", ())) > 1:
+        factors = f" x {counted(len(efforts), 'effort')}{factors}"
     if len(modalities) > 1:
         factors = f" x {counted(len(modalities), 'modality', 'modalities')}{factors}"
     if len(strategies) > 1:
@@ -237,6 +240,9 @@ def summary_lines(
     for benchmark in summary["benchmarks"].values():
         if strategy_table := strategy_rows(benchmark):
             lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
+        if effort_table := effort_rows(benchmark):
+            lines += ["", *fitting([EFFORTS, *effort_table], width)]
+    lines += effort_lines(summary)
     lines += _corrected_lines(summary, run or {}, width)
     if is_verbose:
         details = [*cluster_lines(summary), *details]

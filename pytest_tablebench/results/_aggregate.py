@@ -14,18 +14,21 @@ from pytest_tablebench.results._further_figures import (
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._repeats import repeat_figures, sampling_cost
 from pytest_tablebench.results._slices import by_tag
+from pytest_tablebench.results.efforts import MARGIN, efforts_of, paired_efforts
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures
 from pytest_tablebench.results.record import CUT_AT, CUTS
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
-from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Integers, ScoreColumns
 
 
-def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
+def summarize(
+    records: ScoreTable | Iterable[Any], *, effort_margin: float = MARGIN
+) -> dict[str, Any]:
     """Return the content of `summary.json` for the records of one model, or their table.
 
     A measure is the mean over examples of the mean over their answered configurations, and does
@@ -36,6 +39,8 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     `n_cases`, `no_answer` and `reasons` count every repeat; a configuration is missing
     (`incomplete`) if no repeat was answered. Figures of the repeats are under `repeats` (see
     `repeat_figures`), if there are any.
+
+    A benchmark with several efforts has `efforts` (see `_efforts`), judged with `effort_margin`.
 
     Further entries are `parts` (see `part_figures`), `consistency` (see `consistency_figures`) and
     `tags` (see `by_tag`). Cases whose perturbation changes the meaning of the table count as
@@ -50,7 +55,10 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     }
     return {
         "benchmarks": {
-            name: _benchmark(table.cells, {dataset: parts[dataset] for dataset in datasets})
+            name: {
+                **_benchmark(table.cells, {dataset: parts[dataset] for dataset in datasets}),
+                **_efforts([parts[dataset].sheet for dataset in datasets], effort_margin),
+            }
             for name, datasets in benchmarks_of(table).items()
         }
     }
@@ -127,16 +135,39 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     return {"changed_meaning": figures}
 
 
+_PLURALS = ("serializers", "perturbations", "strategies", "modalities", "efforts")
+
+
 def _axes(sheet: ScoreSheet) -> dict[str, Any]:
-    """Return the measures by axis and name; strategies and modalities only if there are several."""
+    """Return the measures by axis and name; strategies and so on only if there are several."""
     by_axis = {}
-    for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
+    for axis, plural in enumerate(_PLURALS):
         names = sheet.names(axis)
         if axis < 2 or len(names) > 1:
             by_axis[plural] = {
                 name: _measures([Examples.of(sheet.part(axis, name))]) for name in names
             }
     return by_axis
+
+
+def _efforts(whole_sheets: Sequence[ScoreSheet], margin: float) -> dict[str, Any]:
+    """Return the measures of each effort and its difference to the highest, under `efforts`.
+
+    Empty without several efforts. `add_spending` adds tokens, costs and the cheapest effort.
+    """
+    sheets = [sheet.meant for sheet in whole_sheets]
+    efforts = efforts_of(sheets)
+    if not efforts:
+        return {}
+    paired = paired_efforts(sheets, efforts, margin)
+    settings = {}
+    for effort in efforts:
+        used = [sheet for sheet in sheets if effort in sheet.names(EFFORT_AXIS)]
+        measures = _measures([Examples.of(sheet.part(EFFORT_AXIS, effort)) for sheet in used])
+        difference = paired.get(effort)
+        settings[effort] = measures | ({} if difference is None else {"paired": difference})
+    block = {"reference": efforts[-1], "margin": margin, "level": 0.95, "settings": settings}
+    return {"efforts": block}
 
 
 def _repeats(cells: Cells, parts: Sequence[_DatasetCells]) -> dict[str, Any]:

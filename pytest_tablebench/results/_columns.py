@@ -21,8 +21,8 @@ Fields = dict[str, Sequence[Any]]
 """Values by field, without fields that no record has."""
 
 _OPTIONAL = (
-    "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
-    "tags", "preserves_meaning", "cluster", "corrected",
+    "passed", "threshold", "checks", "parts", "strategy", "modality", "effort", "benchmark",
+    "reason", "tags", "preserves_meaning", "cluster", "corrected",
 )  # fmt: skip
 
 

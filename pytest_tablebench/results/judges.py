@@ -119,7 +119,7 @@ _SAME = 1e-9
 
 def _case(record: Record | ScoreRow) -> tuple[str | int, ...]:
     about = record.dataset, record.example_id, record.serializer, record.perturbation
-    return (*about, record.strategy, record.modality, record.repeat)
+    return (*about, record.strategy, record.modality, record.effort or "", record.repeat)
 
 
 def weighted_kappa(marks: Sequence[float], other_marks: Sequence[float]) -> float | None:

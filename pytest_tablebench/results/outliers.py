@@ -17,7 +17,7 @@ from pytest_tablebench.util.arrays import np
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
-AXES = ("serializer", "perturbation", "strategy", "modality")
+AXES = ("serializer", "perturbation", "strategy", "modality", "effort")
 """The axes that divide a dataset into parts, in addition to the tags of its questions."""
 
 FEWEST = 5

@@ -23,6 +23,9 @@ ASSERTION = "assertion"
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
+OPTIONAL = ("corrected", "effort")
+"""Fields that lines of records contain only if they have a value."""
+
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
 """The outcome of a case; `scored` is a score without a verdict."""
 
@@ -39,6 +42,7 @@ class Record:
     """One line of `records.jsonl`.
 
     Args:
+        effort: the thinking effort that the run's options name; None (not written) without one.
         repeat: 1 for the first time a case is asked, 2 for the second, and so on.
         score: the score by the dataset's own metric; None without an answer.
         threshold: the score from which the case is right; None without a metric or an answer, and
@@ -73,6 +77,7 @@ class Record:
     repeat: int = field(default=1, kw_only=True)
     strategy: str
     modality: str
+    effort: str | None = field(default=None, kw_only=True)
     outcome: Outcome
     score: float | None = None
     threshold: float | None = field(default=None, kw_only=True)
@@ -118,10 +123,11 @@ class Record:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The fields by name, as in its line: `corrected` only with a correction."""
+        """The fields by name, as in its line: without `OPTIONAL` ones that are None."""
         values = dict(vars(self))
-        if self.corrected is None:
-            del values["corrected"]
+        for name in OPTIONAL:
+            if values[name] is None:
+                del values[name]
         return values
 
     def to_line(self) -> str:
@@ -152,8 +158,8 @@ class Record:
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags do not map names to texts")
-        if not isinstance(record.cluster, _TEXT):
-            raise ValueError("its cluster is not text")
+        if not (isinstance(record.cluster, _TEXT) and isinstance(record.effort, _TEXT)):
+            raise ValueError("its cluster or its effort is not text")
         if not (record.corrected is None or is_corrected_score(record.corrected)):
             raise ValueError("its corrected score is damaged")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
@@ -219,9 +225,14 @@ def answer_mark(answer: Any) -> int | None:
 
 
 def case_key(record: Record) -> str:
-    """Return the case id without the model, which matches the same case in other models' runs."""
+    """Return the case id without the model, which matches the same case in other models' runs.
+
+    It contains the effort if the run has several, because such runs are compared effort by effort.
+    """
     # Only the name of the dataset may contain slashes; the other parts are slugs.
-    parts = str(record.case_id).split("/")[: str(record.dataset).count("/") + 4]
+    parts = str(record.case_id).split("/")
+    parts, further = parts[: (count := str(record.dataset).count("/") + 4)], parts[count:]
+    parts += [record.effort] if record.effort is not None and record.effort in further else []
     return "/".join([*parts, f"r{record.repeat}"] if record.repeat > 1 else parts)
 
 
@@ -241,6 +252,7 @@ class ScoreRow:
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     strategy: str = "direct"
     modality: str = "text"
+    effort: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     answer_mark: int | None = None

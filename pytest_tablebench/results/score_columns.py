@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Places = NDArray[np.signedinteger[Any]]
 
-CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy", "modality")
+CASE = (
+    *("model", "dataset", "example", "serializer", "perturbation"),
+    *("strategy", "modality", "effort"),
+)
 """The axes that identify a cell; rows that are equal on all of them are repeats."""
 
 AXES = (*CASE, "benchmark", "reason")

@@ -217,7 +217,7 @@ class ScoreTableBuilder:
                 reason or "unknown" if score is None else ""
                 for score, reason in zip(scores, reasons, strict=True)
             ]
-        modes = (or_empty(fields.get(name), count) for name in ("strategy", "modality"))
+        modes = (or_empty(fields.get(name), count) for name in ("strategy", "modality", "effort"))
         names: tuple[tuple[Iterable[str], ...], ...] = (
             (fields.get("model") or ("",) * count, fields["dataset"], fields["example_id"]),
             (fields["serializer"], fields["perturbation"], *modes),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable, SparseColumn
@@ -18,9 +19,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers
 
 Configuration = tuple[str, ...]
-"""Serializer and perturbation, then strategy and modality if the dataset has several."""
+"""Serializer and perturbation; if the dataset has several modes, strategy, modality and effort.
+
+The effort is left out if no record of the dataset has one.
+"""
 
 _AXES = CASE[3:]
+EFFORT_AXIS = _AXES.index("effort")
+"""The index of the effort in a configuration that has one."""
+
 _GRIDS = (
     "scores", "passed", "is_asked", "answers", "times", "lost", "checks", "parts", "answer_marks",
     "cuts",
@@ -62,7 +69,7 @@ class ScoreSheet:
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
     modes: frozenset[str] = frozenset()
-    """The strategy and the modality of all cells, if there is only one of each."""
+    """The strategy, modality and effort (as `effort=low`) of all cells, if there is one of each."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
     answer_marks: Integers | None = None
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -106,9 +113,10 @@ class ScoreSheet:
         return self.is_asked.astype(np.int64), lost.astype(np.int64)
 
     def names(self, axis: int) -> list[str]:
-        """Return the names of an axis: 0 serializers, 1 perturbations, 2 strategies, 3 modalities.
+        """Return the names of an axis, sorted.
 
-        The last two are empty if all cells have the same.
+        The axes are 0 serializers, 1 perturbations, 2 strategies, 3 modalities and 4 efforts. The
+        last three are empty if all cells have the same.
         """
         return sorted({cell[axis] for cell in self.configurations if len(cell) > axis})
 
@@ -212,9 +220,11 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             for at in cells.first[members[columns]]
         ]
         modes = {cell[2:] for cell in configurations}
+        has_efforts = any(mode[-1] for mode in modes)
+        length = 2 if len(modes) == 1 else len(_AXES) - (not has_efforts)
         by_dataset[name] = ScoreSheet(
             tuple(table.names["example"][at] for at in rows),
-            tuple(cell if len(modes) > 1 else cell[:2] for cell in configurations),
+            tuple(cell[:length] for cell in configurations),
             laid(cells.score),
             laid(cells.passed),
             laid(cells.times) > 0,
@@ -222,7 +232,7 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             laid(cells.times),
             laid(lost),
             marked(cells.checks),
-            frozenset(*modes) if len(modes) == 1 else frozenset(),
+            _single_mode(*modes) if len(modes) == 1 else frozenset(),
             marked(cells.parts),
             None if cells.answer_marks is None else laid(cells.answer_marks),
             {
@@ -237,6 +247,12 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]
             by_dataset[name] = with_clusters(by_dataset[name], names)
     return by_dataset
+
+
+def _single_mode(mode: Sequence[str]) -> frozenset[str]:
+    *names, effort = mode
+    # Serializers and perturbations may have the name of an effort, such as none.
+    return frozenset([*names, *([SCOPE + effort] if effort else [])])
 
 
 def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:

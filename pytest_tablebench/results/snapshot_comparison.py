@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.writer import RunWriter
 
 _NARROWING = (
-    *("datasets", "serializers", "perturbations", "strategies", "modalities"),
+    *("datasets", "serializers", "perturbations", "strategies", "modalities", "efforts"),
     *("limit", "sample", "configs_per_example", "shard"),
 )
 """Settings that leave out cases of a suite."""

@@ -1,12 +1,13 @@
-"""Sum up the calls, tokens, seconds and dollars of answers, by strategy."""
+"""Sum up the calls, tokens, seconds and dollars of answers, by strategy and by effort."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from math import fsum
 from typing import Any
 
+from pytest_tablebench.results.efforts import choose
 from pytest_tablebench.results.figures import mean, sum_of_known
 from pytest_tablebench.results.record import Record
 
@@ -14,16 +15,22 @@ from pytest_tablebench.results.record import Record
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
     """Add the figures of each strategy to each benchmark with several, under `strategies`.
 
+    Each effort's entry in `efforts` gets the same figures, and `efforts` gets the cheapest effort
+    that is not worse (see `choose`).
+
     `performance` is the mean over the strategy's datasets. `calls`, tokens, `seconds` and
     `cost_usd` are sums over all answers, stored ones too; a sum with an unknown part is None. A
     request that several cases share counts once. The records are not read if the run has only one
-    strategy.
+    strategy and one effort.
     """
     benchmarks = {
         name
         for name, benchmark in summary["benchmarks"].items()
         if any("strategies" in scope for scope in benchmark["datasets"].values())
     }
+    with_efforts = {name for name, entry in summary["benchmarks"].items() if "efforts" in entry}
+    if with_efforts:
+        _add_efforts(summary, with_efforts, records())
     if not benchmarks:
         return
     spent: dict[str, dict[str, list[Record]]] = {}
@@ -40,6 +47,30 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
             }
             for strategy, answers in sorted(by_strategy.items())
         }
+
+
+def _add_efforts(
+    summary: Mapping[str, Any], benchmarks: Collection[str], records: Iterable[Record]
+) -> None:
+    answers: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record.benchmark in benchmarks and record.effort is not None and record.raw is not None:
+            answers.setdefault((record.benchmark, record.effort), []).append(record)
+    for name in benchmarks:
+        block = summary["benchmarks"][name]["efforts"]
+        for effort, figures in block["settings"].items():
+            of_effort = answers.get((name, effort), [])
+            spent, count = spent_on(of_effort), len(of_effort)
+            figures.update(
+                spent,
+                usd_per_answer=_each(spent["cost_usd"], count),
+                tokens_per_answer=_each(spent["completion_tokens"], count),
+            )
+        block |= choose(block["settings"], block["reference"])
+
+
+def _each(total: float | None, count: int) -> float | None:
+    return total / count if total is not None and count else None
 
 
 def _performance(

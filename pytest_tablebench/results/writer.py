@@ -367,10 +367,13 @@ def _option_entries(settings: Settings) -> dict[str, Any]:
         for option in OPTIONS
         if option.recorded is not None and "." not in option.recorded
     }
+    efforts = settings.efforts or ()
     return entries | {
         "params": without_secrets(settings.request_params()),
+        "effort": list(efforts) if len(efforts) > 1 else settings.effort,
         "api_base": without_credentials(settings.api_base) if settings.api_base else None,
         "store": str(settings.store_place() or "none"),
+        **({} if settings.effort_margin is None else {"effort_margin": settings.effort_margin}),
         **({} if settings.prompts is None else {"prompts_folder": str(settings.prompts.folder)}),
     }
 

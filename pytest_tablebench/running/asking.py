@@ -16,7 +16,7 @@ from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import SYSTEM, Reply, Request
 from pytest_tablebench.running.limits import settled
 from pytest_tablebench.running.lookup import PROGRAMS
-from pytest_tablebench.running.plan import price
+from pytest_tablebench.running.pricing import price
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

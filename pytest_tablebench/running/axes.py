@@ -252,6 +252,7 @@ class Axes:
             "perturbations": _unique(defaults.perturbations for defaults in all_defaults),
             "strategies": _unique(strategies),
             "modalities": list(self.modalities(*datasets) or options.modalities or (TEXT,)),
+            **({} if options.efforts is None else {"efforts": list(options.efforts)}),
         }
 
     def check(self) -> None:

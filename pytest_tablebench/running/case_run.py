@@ -259,6 +259,7 @@ class CaseRun:
             repeat=case.repeat,
             strategy=case.strategy,
             modality=case.modality,
+            effort=case.effort,
             outcome=outcome_of_score(value if answered else None, passed),
             score=value if answered else None,
             threshold=self.limit if has_verdict and metric is not None else None,

@@ -71,14 +71,15 @@ class Conversations:
         task: makes the task of a case: its example and prompt.
         strategies: by name.
         route: returns the route to a model for a dataset, by their names; the second is None for
-            judges and other models. The first call may wait for the engine.
+            judges and other models; the third is the effort of a case that has one. The first call
+            may wait for the engine.
         reply_form: returns the form of plain replies to a case, None without one.
         format_retries: how often a reply without this form is requested again.
     """
 
     task: Callable[[Case], Task]
     strategies: Mapping[str, Strategy]
-    route: Callable[[str, str | None], Route]
+    route: Callable[..., Route]
     reply_form: Callable[[Case], ReplyForm | None] = lambda _: None
     format_retries: int = 0
 
@@ -100,7 +101,9 @@ class Conversations:
         """Return the route of a step of a case's strategy. Raises `ModelError`."""
         if step is not None and step.model is not None:
             return self.route(step.model, None)
-        return self.route(case.model, case.dataset)
+        if case.effort is None:
+            return self.route(case.model, case.dataset)
+        return self.route(case.model, case.dataset, case.effort)
 
     def request(self, case: Case, step: Ask, number: int) -> Request:
         """Return the request of a step of a case's strategy. Raises `ModelError`."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import known_names, printable, unknown_name
 
@@ -36,9 +37,12 @@ def check_gates(
     *,
     strategies: Iterable[str] = (),
     modalities: Iterable[str] = (),
+    efforts: Iterable[str] = (),
 ) -> None:
     """Raise `SettingsError` for a gate with an unknown name; the message names the nearest."""
     axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
+    names_of_efforts = list(efforts)
+    axes.append({*names_of_efforts, *(f"{SCOPE}{name}" for name in names_of_efforts)})
     axis_names = dict.fromkeys(name for axis in axes for name in sorted(axis))
     datasets = list(datasets)
     names = dict.fromkeys([*datasets, *benchmarks, "all"])

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
-from pytest_tablebench.models import picture_size, picture_tokens
 from pytest_tablebench.models.litellm_facts import may_be_direct
 from pytest_tablebench.running.conversation import follow
-from pytest_tablebench.running.limits import limit_of, stored
-from pytest_tablebench.serializers.content import images_of
+from pytest_tablebench.running.limits import stored
+from pytest_tablebench.running.pricing import Prompt, cost_of, prompt_of, tokens_and_price
 from pytest_tablebench.strategies import rounds_of
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics.steps import Step
-    from pytest_tablebench.models import Reply, Request, Resolution
+    from pytest_tablebench.models import Reply, Resolution
     from pytest_tablebench.running.judge_plan import JudgeQuestions
-    from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import Runner
     from pytest_tablebench.strategies import Task
 
@@ -30,12 +28,31 @@ EXACT_UP_TO = 400
 """Largest number of cases for which all prompts are made; for more, only a sample."""
 
 SAMPLE = 200
-COUNTED = 40
-"""Prompts whose tokens are counted; other counts are estimated from lengths."""
-
-CHARACTERS_PER_TOKEN = 4.0
 ASSUMED_S = 2.0
 """Seconds of a call if no stored answer has a time."""
+
+
+@dataclass(frozen=True)
+class EffortPlan:
+    """The planned requests with one effort. None means unknown.
+
+    Arguments:
+        effort: its name.
+        calls: requests that must be paid.
+        hits: requests whose answers are in the store.
+        completion_tokens: of these calls if each answer has its maximal length.
+        cost_usd: of these calls, at most.
+        tokens_each: tokens of a stored reply with this effort, on average.
+        expected_usd: the cost if the calls have as many tokens as the stored replies.
+    """
+
+    effort: str
+    calls: int
+    hits: int
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    tokens_each: float | None = None
+    expected_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +95,7 @@ class ModelPlan:
         longest_reply: the longest reply in tokens.
         has_server: whether an option names the address of the server.
         transport: how the calls are made, `direct` or `litellm`; None if not by litellm's rules.
+        efforts: the figures of each effort, if the run has several.
     """
 
     model: str
@@ -114,38 +132,19 @@ class ModelPlan:
     longest_reply: int | None = None
     has_server: bool = False
     transport: str | None = None
-
-
-@dataclass(frozen=True)
-class _Prompt:
-    """The text of a request, its token limit, and its picture sizes, None if unknown."""
-
-    text: str
-    limit: int | None
-    pictures: tuple[tuple[int, int] | None, ...] = ()
-
-
-def _prompt(request: Request) -> _Prompt:
-    contents, limit = [message.content for message in request.messages], limit_of(request.params)
-    if all(isinstance(content, str) for content in contents):
-        return _Prompt(request.text, limit)
-    return _Prompt(
-        "\n".join(
-            "".join(part for part in content if isinstance(part, str)) for content in contents
-        ),
-        limit,
-        tuple(picture_size(image) for content in contents for image in images_of(content)),
-    )
+    efforts: tuple[EffortPlan, ...] = ()
 
 
 class _Requests:
     """The requests of cases, each with its stored reply if there is one."""
 
     def __init__(self, runner: Runner) -> None:
-        self.prompts: dict[str, _Prompt] = {}
+        self.prompts: dict[str, Prompt] = {}
         """Requests that are not stored, by key."""
         self.replies: dict[str, Reply] = {}
         """Replies to the others, by key."""
+        self.effort_of: dict[str, str | None] = {}
+        """The effort of each request, by key."""
         self.unusable = 0
         self.further: set[str] = set()
         """Strategies with steps that are not known yet."""
@@ -208,8 +207,9 @@ class _Requests:
         limits = self._conversations.route_of(case, step).limits
         settlement = stored(request, limits, self._runner.models.store())
         key = settlement.request.key()
+        self.effort_of[key] = case.effort
         if settlement.reply is None:
-            self.prompts[key] = _prompt(settlement.request)
+            self.prompts[key] = prompt_of(settlement.request)
         else:
             self.replies[key] = settlement.reply
         return settlement.reply
@@ -237,7 +237,8 @@ def plan_model(
     requests = round((len(collected.prompts) + len(collected.replies)) * scale)
     hits = round(len(collected.replies) * scale)
     datasets = dict.fromkeys(case.dataset for case in cases)
-    facts = [runner.models.facts_about(model, dataset) for dataset in datasets]
+    modes = dict.fromkeys((case.dataset, case.effort) for case in cases)
+    facts = [runner.models.facts_about(model, *mode) for mode in modes]
     prompts, replies = list(collected.prompts.values()), list(collected.replies.values())
     return ModelPlan(
         model,
@@ -248,19 +249,55 @@ def plan_model(
         exact=exact,
         unusable=round(collected.unusable * scale),
         further=tuple(sorted(collected.further)),
-        room=max((runner.models.room(model, dataset) for dataset in datasets), default=0),
+        room=max((runner.models.room(model, *mode) for mode in modes), default=0),
         context_unknown=any(
             runner.models.cuts_prompts(dataset)
             and runner.models.cut_context(model, dataset) is None
             for dataset in datasets
         ),
+        efforts=_effort_plans(runner, model, cases, collected, scale),
         **_figures(runner, model, facts, requests - hits, prompts=prompts, replies=replies),
     )
 
 
+def _effort_plans(
+    runner: Runner, model: str, cases: Sequence[Case], collected: _Requests, scale: float
+) -> tuple[EffortPlan, ...]:
+    """Return the plan of each effort, empty without several."""
+    dataset_of = {case.effort: case.dataset for case in cases if case.effort is not None}
+    if len(dataset_of) < 2:
+        return ()
+    plans = []
+    for effort, dataset in dataset_of.items():
+        keys = {key for key, name in collected.effort_of.items() if name == effort}
+        prompts = [prompt for key, prompt in collected.prompts.items() if key in keys]
+        replies = [reply for key, reply in collected.replies.items() if key in keys]
+        calls, hits = round(len(prompts) * scale), round(len(replies) * scale)
+        facts = runner.models.facts_about(model, dataset, effort)
+        figures = tokens_and_price(runner.models, model, facts, prompts, calls) if calls else {}
+        lengths = [n for reply in replies if (n := reply.completion_tokens) is not None]
+        each = fsum(lengths) / len(lengths) if lengths else None
+        expected = None
+        if each is not None and calls:
+            usual = round(each * calls)
+            expected = cost_of(runner.models, facts, figures["prompt_tokens"], usual)
+        plans.append(
+            EffortPlan(
+                effort,
+                calls,
+                hits,
+                figures.get("completion_tokens"),
+                figures.get("cost_usd"),
+                each,
+                expected,
+            )
+        )
+    return tuple(plans)
+
+
 def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
     """Return the plan of the collected questions. Raises the errors of `plan_model`."""
-    facts, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
+    facts, prompts = [runner.models.facts_about(judge.judge)], list(map(prompt_of, judge.asked))
     calls, hits = round(judge.calls), round(judge.hits)
     return ModelPlan(
         judge.judge,
@@ -283,7 +320,7 @@ def _figures(
     resolutions: Iterable[Resolution | None],
     calls: int,
     *,
-    prompts: Sequence[_Prompt],
+    prompts: Sequence[Prompt],
     replies: Sequence[Reply],
 ) -> dict[str, Any]:
     facts = [resolution for resolution in resolutions if resolution is not None]
@@ -315,7 +352,9 @@ def _figures(
             "transport": _transport(runner.settings.transport, model),
         }
     if calls and prompts:
-        figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
+        figures |= tokens_and_price(
+            runner.models, model, facts[0] if facts else None, prompts, calls
+        )
     return figures
 
 
@@ -323,59 +362,3 @@ def _transport(setting: str, model: str) -> str:
     if setting == "auto":
         return "direct" if may_be_direct(model) else "litellm"
     return setting
-
-
-def price(
-    models: ProviderPool, model: str, facts: Resolution | None, requests: Sequence[Request]
-) -> dict[str, Any]:
-    """Return tokens and price of at least one request, as fields of `ModelPlan`."""
-    return _tokens(models, model, facts, list(map(_prompt, requests)), len(requests))
-
-
-def _tokens(
-    models: ProviderPool,
-    model: str,
-    facts: Resolution | None,
-    prompts: Sequence[_Prompt],
-    calls: int,
-) -> dict[str, Any]:
-    provider = facts.provider if facts is not None else None
-    pictures = [
-        [size and picture_tokens(size, provider, model) for size in prompt.pictures]
-        for prompt in prompts
-    ]
-    step = max(1, len(prompts) // COUNTED)
-    texts = [prompt.text for prompt in prompts[::step][:COUNTED]]
-    counts = None
-    # A replay has no engine to count tokens, and makes no call.
-    if facts is not None and facts.tokenizer is not None and not models.settings.replay:
-        token_counts = models.engine().question("count", {"model": model, "texts": texts})
-        counts = None if None in token_counts else token_counts
-    per_character = (
-        sum(counts) / max(1, sum(map(len, texts))) if counts else 1 / CHARACTERS_PER_TOKEN
-    )
-    lengths = [
-        len(prompt.text) * per_character + sum(tokens or 0 for tokens in shown)
-        for prompt, shown in zip(prompts, pictures, strict=True)
-    ]
-    uncounted = sum(tokens is None for shown in pictures for tokens in shown)
-    prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
-    limits = [prompt.limit for prompt in prompts if prompt.limit is not None]
-    completion = round(sum(limits) / len(limits) * calls) if len(limits) == len(prompts) else None
-    cost = None
-    if facts is not None and None not in (facts.input_cost_per_token, completion):
-        each, output_cost = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0
-        if models.settings.executor == "batch":
-            # Facts stored by an earlier version have no price of batches; it is half the usual.
-            each = facts.batch_input_cost_per_token or each / 2
-            output_cost = facts.batch_output_cost_per_token or output_cost / 2
-        cost = prompt_tokens * each + (completion or 0) * output_cost
-    most = facts.max_input_tokens if facts is not None else None
-    return {
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion,
-        "cost_usd": cost,
-        "tokenizer": facts.tokenizer if facts is not None and counts else None,
-        "pictures": round(uncounted / len(prompts) * calls),
-        "too_long": sum(length > most for length in lengths) if most else 0,
-    }

@@ -38,7 +38,8 @@ class PrefetchWindow:
         lookup: turns steps into work, and finds outcomes in the store.
         executor: does all other work.
         models: names of the run's models.
-        leave_out: receives a model, a parameter that its server refused, and the reason.
+        leave_out: receives a model, a parameter that its server refused, and the reason; returns
+            whether requests without the parameter follow.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class PrefetchWindow:
         lookup: StepLookup,
         executor: Executor,
         models: Sequence[str],
-        leave_out: Callable[[str, str, str], None] = lambda *_: None,
+        leave_out: Callable[[str, str, str], bool] = lambda *_: True,
     ) -> None:
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
         """Receives the silent providers while a case waits for its answer."""
@@ -126,7 +127,7 @@ class PrefetchWindow:
     def _is_prefetched(self, case: Case) -> bool:
         """Return whether the engine makes the calls of a case; prefetching helps only then."""
         try:
-            route = self._driver.conversations.route(case.model, case.dataset)
+            route = self._driver.conversations.route_of(case, None)
             return not route.in_process and not self._lookup.replay
         except TableBenchError:
             return False  # the case itself reports the error
@@ -195,8 +196,7 @@ class PrefetchWindow:
         if part is None or part in pending.refused or not isinstance(step, Ask):
             return False
         pending.refused.add(part)
-        self._leave_out(self._driver.model(pending, step), part, str(error))
-        return True
+        return self._leave_out(self._driver.model(pending, step), part, str(error))
 
     def _receive(
         self, pending: PendingCase, outcome: Reply | Execution | Score

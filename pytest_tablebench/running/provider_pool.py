@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor
 from pytest_tablebench.executors.local import LaneConfig, LocalExecutor, reference_of
@@ -54,7 +55,7 @@ class ProviderPool:
         self._params_of = params
         self.address: Callable[[], Address] | None = None
         self._providers: dict[str, Provider | LiteLLMModel] = {}
-        self._routes: dict[tuple[str, str | None], Route] = {}
+        self._routes: dict[tuple[str, str | None, str | None], Route] = {}
         self._resolutions = Resolutions(
             self.store, lambda *question: self.engine().question(*question), replay=settings.replay
         )
@@ -188,18 +189,21 @@ class ProviderPool:
 
     def params(self, about: str | None) -> dict[str, Any]:
         """Return the parameters of a request about a dataset or of a metric, or about None."""
-        if about is None or self._params_of is None:
+        if self._params_of is None:
             return self.settings.request_params()
+        if about is None:  # a judge, or another model that a strategy names
+            return self.settings.request_params(judge=True)
         return dict(self._params_of(about))
 
-    def route(self, model: str, about: str | None = None) -> Route:
+    def route(self, model: str, about: str | None = None, effort: str | None = None) -> Route:
         """Return the route to a model for a dataset or a metric (`of_metric`).
 
-        Raises `ModelError` if the engine has no facts about the model.
+        `effort` is the case's, if it has one. Raises `ModelError` if the engine has no facts about
+        the model.
         """
-        key = model, about
+        key = model, about, effort
         if key not in self._routes:
-            provider, params = self.provider(model), self._taken(model, about)
+            provider, params = self.provider(model), self._taken(model, about, effort)
             route = Route(
                 model,
                 params,
@@ -208,7 +212,7 @@ class ProviderPool:
                 context=self.cut_context(model, about),
             )
             if isinstance(provider, LiteLLMModel):
-                facts = self.facts_about(model, about)
+                facts = self.facts_about(model, about, effort)
                 dropped, owner = (facts.dropped, facts.provider) if facts else ({}, None)
                 kept = {name: value for name, value in params.items() if name not in dropped}
                 self._routes[key] = replace(
@@ -253,7 +257,9 @@ class ProviderPool:
         """Return whether a model's answers are stored; they are not if its calls are free."""
         return getattr(self.provider(model), "stored", True)
 
-    def facts_about(self, model: str, about: str | None = None) -> Resolution | None:
+    def facts_about(
+        self, model: str, about: str | None = None, effort: str | None = None
+    ) -> Resolution | None:
         """Return litellm's facts about a model for a dataset or a metric; None if unknown.
 
         Facts of the same litellm are read from the store, so that a run with only stored answers
@@ -262,7 +268,7 @@ class ProviderPool:
         engine_model = self.engine_models().get(model)
         if engine_model is None:
             return None
-        params = self._taken(model, about)
+        params = self._taken(model, about, effort)
         facts = self._resolutions.about(engine_model, params)
         if room := self._room(params, facts):
             facts = self._resolutions.about(engine_model, {**params, **room})
@@ -275,24 +281,34 @@ class ProviderPool:
         """
         return self._refusals.of(model)
 
-    def leave_out(self, model: str, part: str, why: str) -> None:
-        """Send a parameter to a model no more, neither in this run nor in later ones."""
+    def leave_out(self, model: str, part: str, why: str) -> bool:
+        """Send a parameter to a model no more, neither in this run nor in later ones.
+
+        Returns whether it is left out. The effort is not if it is an axis: all efforts would be the
+        same request.
+        """
+        settings = self.settings
+        if settings.has_several_efforts and part in {EFFORT, BUDGET} and model in settings.models:
+            return False
         if part not in self.refused(model):
             self._refusals.add(model, part, why)
             self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
+        return True
 
-    def _taken(self, model: str, about: str | None) -> dict[str, Any]:
+    def _taken(self, model: str, about: str | None, effort: str | None = None) -> dict[str, Any]:
         refused = self.refused(model)
         params = self.params(about)
+        if effort is not None and self.settings.has_several_efforts:
+            params |= effort_params(effort)
         return {
             RENAMED.get(name, name) if name in refused else name: value
             for name, value in params.items()
             if name not in refused or name in RENAMED
         }
 
-    def room(self, model: str, about: str | None) -> int:
+    def room(self, model: str, about: str | None, effort: str | None = None) -> int:
         """Return the tokens for thinking above the limit of the answer."""
-        route = self.route(model, about)
+        route = self.route(model, about, effort)
         return (limit_of(route.params) or 0) - (limit_of(self.params(about)) or 0)
 
     def _room(self, params: Mapping[str, Any], facts: Resolution | None) -> dict[str, int]:
@@ -339,7 +355,11 @@ class ProviderPool:
         engine_model = self.engine_models().get(model)
         if engine_model is None:
             return True
-        return self._resolutions.are_stored(engine_model, self._taken(model, about))
+        is_tested = about in self.registry.datasets and self.settings.has_several_efforts
+        return all(
+            self._resolutions.are_stored(engine_model, self._taken(model, about, effort))
+            for effort in ((self.settings.efforts or ()) if is_tested else (None,))
+        )
 
     def close(self) -> None:
         """Close the executor, the connection to the engine and the store."""

@@ -136,6 +136,7 @@ class Runner:
             self.settings.models,
             strategies=defaults.strategy,
             modalities=defaults.modality or (TEXT,),
+            efforts=self.settings.efforts or (None,),
             shown=self.axes.shown(dataset),
             by_strategy=serializers,
             per_example=self.settings.configs_per_example,
@@ -206,7 +207,9 @@ class Runner:
 
     def _params(self, about: str) -> Mapping[str, Any]:
         params = metric_params(about, self.registry.metrics)
-        return self.axes.params(about) if params is None else self.settings.request_params(params)
+        if params is None:
+            return self.axes.params(about)
+        return self.settings.request_params(params, judge=True)
 
     def judged_metrics(self, datasets: Iterable[str]) -> list[str]:
         """Return the metrics of these datasets that are conversations."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.running.effort_check import check_efforts
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
 from pytest_tablebench.running.preflight import check_sight
@@ -31,6 +32,7 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     plans = []
     try:
         check_sight(runner, by_model)
+        check_efforts(runner, by_model)
         for model in dict.fromkeys([*lanes, *(by_model if judge is not None else ())]):
             if model in by_model:
                 plan = plan_model(runner, model, by_model[model], exact=exact, judge=judge)

@@ -154,8 +154,10 @@ class Verdicts:
         check_corrected(gates, has_corrections=is_corrected)
 
     def _check_single_way(self, selected: Iterable[str]) -> None:
-        """Raise `SettingsError` if several strategies or modalities run, and judging needs one."""
+        """Raise `SettingsError` if several modes run, and judging needs one."""
         settings, advice = self.settings, "one --bench-strategy and one --bench-modality"
+        if settings.stop_rule is not None and settings.has_several_efforts:
+            raise SettingsError("--bench-stop-when-decided needs exactly one --bench-effort")
         for name in selected:
             defaults = self._axes.defaults(name)
             if len(defaults.strategy) == 1 and len(self._axes.modalities(name)) == 1:

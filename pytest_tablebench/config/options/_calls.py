@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pytest_tablebench.config.efforts import EFFORTS
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
 from pytest_tablebench.config.reading import (
-    EFFORTS,
     address,
     choice,
-    effort,
+    efforts,
     folder,
     generation,
     number,
@@ -61,11 +61,22 @@ CALLS = (
     ),
     Option(
         "--bench-effort",
-        "EFFORT",
-        f"how much a model thinks: {', '.join(EFFORTS)}; sent as `reasoning_effort`. Default: the "
-        "provider's",
-        read=effort,
+        "EFFORT,...",
+        f"how much a model thinks: {', '.join(EFFORTS)} (sent as `reasoning_effort`), or tokens "
+        "(sent as `thinking`). Several are an axis of the run. Default: the provider's",
+        setting="efforts",
+        read=efforts,
+        recorded="effort",
         differs=refuse("the model was asked to think more or less", unset="the provider's"),
+    ),
+    Option(
+        "--bench-effort-margin",
+        "X",
+        "with several efforts: an effort is not worse than the highest if its score is lower by "
+        "less than X. Default: 0.01",
+        read=number(float, 0, "a number from 0 to 1", high=1),
+        recorded=None,
+        differs=ignore("it only judges"),
     ),
     Option(
         "--bench-extend-cut",

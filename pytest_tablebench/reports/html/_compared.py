@@ -79,7 +79,11 @@ def points(
     plotted: list[dict[str, Any]] = []
     for scope in comparison.scopes:
         performance = scope.measures["performance"]
-        if scope.kind == "benchmark" or performance.before is None or performance.after is None:
+        if (
+            scope.kind in {"benchmark", "effort"}
+            or performance.before is None
+            or performance.after is None
+        ):
             continue
         name = numbers.get(scope.name) if scope.kind == "tag" else scope.name
         if name is not None:

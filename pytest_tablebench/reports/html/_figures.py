@@ -38,7 +38,7 @@ class Plot:
     wide: bool = False
 
 
-class _Canvas:
+class Canvas:
     """An SVG under construction; 72 units are an inch."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -84,10 +84,10 @@ def _path(points: Iterable[Point]) -> str:
 
 
 @dataclass(frozen=True)
-class _ChartAxes:
+class ChartAxes:
     """A frame on a canvas that maps the data between `low` and `high` to its area."""
 
-    canvas: _Canvas
+    canvas: Canvas
     left: float
     top: float
     right: float
@@ -141,11 +141,11 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     rows = math.ceil(len(shown) / columns)
     # As wide as the page, so that the text has the usual size.
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
-    canvas = _Canvas(width, 30 + tall * rows)
+    canvas = Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
     for place, (label, values) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
         left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
-        axes = _ChartAxes(
+        axes = ChartAxes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
         )
         canvas.text((axes.left + axes.right) / 2, top - 5, label)
@@ -159,7 +159,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     return Plot(title, text, canvas.svg(), columns > 1)
 
 
-def _draw_band(axes: _ChartAxes, bands: Sequence[Range]) -> None:
+def _draw_band(axes: ChartAxes, bands: Sequence[Range]) -> None:
     edges = [axes.x(100 * n / len(bands)) for n in range(len(bands) + 1)]
     steps = [
         [(x, axes.y(band[side])) for n, band in enumerate(bands) for x in (edges[n], edges[n + 1])]
@@ -185,10 +185,10 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
     ranked = sorted(rates.items(), key=lambda entry: (-entry[1], entry[0]))
     labels = _labelled(name for name, _ in ranked)
     height = 21 * len(ranked)
-    canvas = _Canvas(331, height + 44)
+    canvas = Canvas(331, height + 44)
     left = min(190.0, 14 + 5.8 * max(map(len, labels)))
     highest = max(1.14 * ranked[0][1], 1.14 / len(ranked))
-    axes = _ChartAxes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
+    axes = ChartAxes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
     for place, (label, (_, value)) in enumerate(zip(labels, ranked, strict=True)):
         top = axes.top + 21 * place
         canvas.bar(axes.left, top + 3.5, axes.x(value) - axes.left, 14, BLUE)
@@ -215,12 +215,12 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
     edges = [10 ** (start + width * n) for n in range(1, _BARS)]
     counts = {name: _counted(values, edges) for name, values in positive.items()}
     most = max(map(max, counts.values()))
-    canvas = _Canvas(331, 166)
-    axes = _ChartAxes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
+    canvas = Canvas(331, 166)
+    axes = ChartAxes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
     for shade, heights in zip((BLUE, ORANGE), counts.values(), strict=False):
         tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(heights) for side in (0, 1)]
         canvas.area([(axes.left, axes.bottom), *tops, (axes.right, axes.bottom)], shade, 0.75)
-    across = {(math.log10(value) - start) / width: label for value, label in _decades(low, high)}
+    across = {(math.log10(value) - start) / width: label for value, label in decades(low, high)}
     axes.frame(across, _marks(0, most, 5, 1.0))
     canvas.text((axes.left + axes.right) / 2, 160, unit)
     canvas.text(10, 74, "cases", up=True)
@@ -239,7 +239,7 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
     return [tally[place] for place in range(len(edges) + 1)]
 
 
-def _decades(low: float, high: float) -> list[tuple[float, str]]:
+def decades(low: float, high: float) -> list[tuple[float, str]]:
     """Return labels of a logarithmic axis: round numbers, or powers of ten over a wide range."""
     if high / low < 12:
         return [(value, label) for value, label in _marks(low, high, 5).items() if value > 0]

@@ -17,12 +17,14 @@ from pytest_tablebench.reports.corrected_text import (
     difference_of,
 )
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
+from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
+from pytest_tablebench.reports.html._effort_plot import effort_plot
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
@@ -130,6 +132,11 @@ def write_page(
     )
     cut = [*([line] if (line := cut_line(summary, run)) else []), *thinking_lines(summary)]
     plots, plot_notes = _facts.plots(records, loaded.scores)
+    plots["efforts"] = [
+        plot
+        for name, figures in summary["benchmarks"].items()
+        if (plot := effort_plot(name, figures.get("efforts", {}).get("settings", {})))
+    ]
     facts = {
         "model": str(run.get("model")),
         "run": run,
@@ -158,6 +165,13 @@ def write_page(
             for name, figures in summary["benchmarks"].items()
             if "strategies" in figures
         },
+        "efforts": {
+            name: effort_rows(figures)
+            for name, figures in summary["benchmarks"].items()
+            if "efforts" in figures
+        },
+        "effort_columns": EFFORTS,
+        "effort_lines": effort_lines(summary),
         "comparison": comparison,
         "methods": comparison and methods_line(comparison, ["performance"]),
         "own": case_ids,

@@ -32,8 +32,11 @@ from pytest_tablebench.results.compare._types import (
 )
 from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
+
+_TAG = 2
+"""In the keys of counts, a tag instead of an axis."""
 
 
 def compare_runs(
@@ -215,8 +218,9 @@ def _scopes(
         if key[3] not in altered.get(key[0], ()):
             yield (key[0],)
             yield key[0], 0, key[2]
+            yield key[0], EFFORT_AXIS, key[5]
             for tag in tags_of.get(key[:2], ()):
-                yield key[0], 2, tag
+                yield key[0], _TAG, tag
 
     counts = Counter(
         (scope, change)
@@ -254,8 +258,11 @@ def _scopes(
             for axis, (kind, side) in enumerate(zip(kinds, (part, whole), strict=True)):
                 for name in side.names(axis):
                     yield scope(kind, part.dataset, name, [side.part(axis, name)], axis, name)
+            for name in part.names(EFFORT_AXIS):
+                effort = part.part(EFFORT_AXIS, name)
+                yield scope("effort", part.dataset, name, [effort], EFFORT_AXIS, name)
             for tag, rows in tagged[part.dataset].items():
-                yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], 2, tag)
+                yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], _TAG, tag)
 
 
 def _unanswered(sides: Sequence[ScoreSheet]) -> float | None:
@@ -274,14 +281,15 @@ def _configurations(
 
     McNemar's test needs independent examples. If they share tables, the signs of tables flip.
     """
-    before, after = ({(k[0], *k[2:4]) for k in run.rows if k[4] == 1} for run in (old, new))
+    before, after = ({(k[0], *k[2:4], k[5]) for k in run.rows if k[4] == 1} for run in (old, new))
     all_parts = [part for parts in datasets.values() for part in parts]
     order = {part.dataset: place for place, part in enumerate(all_parts)}
     tables = {part.dataset: part.tables for part in all_parts}
     changes: dict[tuple[str, ...], dict[str, int]] = {}
     for pair in pairs:
         if pair.has_both_answers and pair.key[4] == 1:
-            changes.setdefault((pair.key[0], *pair.key[2:4]), {})[pair.key[1]] = pair.change
+            place = (pair.key[0], *pair.key[2:4], pair.key[5])
+            changes.setdefault(place, {})[pair.key[1]] = pair.change
     for key in sorted(before & after, key=lambda name: (order[name[0]], *name)):
         change_of, table_of = changes.get(key, {}), tables[key[0]] or {}
         signs = list(change_of.values())
@@ -289,9 +297,11 @@ def _configurations(
         names = [table_of.get(example, (None, example)) for example in change_of]
         if len(set(names)) < len(names):
             p = sign_flip(table_sums(signs, names))
-            yield ConfigurationFlips(*key, *counts, p, "sign-flip over tables")
+            test = "sign-flip over tables"
+            yield ConfigurationFlips(*key[:3], *counts, p, test, effort=key[3])
         else:
-            yield ConfigurationFlips(*key, *counts, mcnemar(*counts[1:]))
+            p = mcnemar(*counts[1:])
+            yield ConfigurationFlips(*key[:3], *counts, p, effort=key[3])
 
 
 def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:

@@ -58,8 +58,8 @@ class PairedDataset:
         return PairedDataset(self.dataset, *sides)
 
     def part(self, axis: int, name: str) -> PairedDataset:
-        """Return the cells with one serializer (axis 0) or perturbation (axis 1)."""
-        cells = [cell for cell in self.before.configurations if cell[axis] == name]
+        """Return the cells with one serializer (axis 0), perturbation (1) or effort (4)."""
+        cells = [cell for cell in self.before.configurations if cell[axis : axis + 1] == (name,)]
         return self._aligned(self.after.examples, cells)
 
     @property
@@ -99,10 +99,10 @@ class PairedDataset:
         return self._aligned([self.after.examples[row] for row in rows], self.after.configurations)
 
     def names(self, axis: int) -> list[str]:
-        """Return the serializers (axis 0) or perturbations (axis 1) of both sides."""
+        """Return the serializers (axis 0), perturbations (1) or efforts (4) of both sides."""
         both = np.any(self.before.is_asked, axis=0) & np.any(self.after.is_asked, axis=0)
         cells = zip(self.before.configurations, both.tolist(), strict=True)
-        return sorted({cell[axis] for cell, used in cells if used})
+        return sorted({cell[axis] for cell, used in cells if used and len(cell) > axis})
 
     @property
     def shared(self) -> Flags:

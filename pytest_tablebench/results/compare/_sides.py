@@ -21,8 +21,12 @@ from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
-Key = tuple[str, str, str, str, int]
-"""Dataset, example, serializer, perturbation and repeat, which identify a case in both runs."""
+Key = tuple[str, str, str, str, int, str]
+"""What identifies a case in both runs.
+
+Dataset, example, serializer, perturbation and repeat; then the effort if the run has several, else
+an empty text.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
     rows, thresholds = dict[Key, int](), dict[str, set[float]]()
     modes: dict[str, tuple[str, str]] = {}
+    has_efforts = len({record.effort for record in loaded.records}) > 1
     for row, record in enumerate(loaded.records):
         if isinstance(record.threshold, int | float):
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
@@ -98,7 +103,8 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
                 f"{path} asked {printable(record.dataset, 60)} in several strategies or "
                 f"modalities; compare runs with only one of each"
             )
-        rows[*place, record.repeat] = row
+        effort = record.effort or "" if has_efforts else ""
+        rows[*place, record.repeat, effort] = row
     planned = facts.get("cases_planned")
     about = RunFacts(
         path=str(path),

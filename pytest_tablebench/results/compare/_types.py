@@ -11,7 +11,7 @@ from pytest_tablebench.results.record import SCHEMA
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
 
-ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation", "tag"]
+ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation", "effort", "tag"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class ScopeComparison:
 
 @dataclass(frozen=True)
 class ConfigurationFlips:
-    """The flips in one configuration.
+    """The flips in one configuration; `effort` is empty unless the run has several.
 
     `test` is exact McNemar, or the sign-flip test over tables if examples share tables.
     """
@@ -114,6 +114,7 @@ class ConfigurationFlips:
     worse: int
     p: float
     test: str = "exact McNemar"
+    effort: str = ""
 
 
 @dataclass(frozen=True)

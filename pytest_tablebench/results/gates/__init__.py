@@ -24,6 +24,7 @@ from pytest_tablebench.results.gates._power import PlannedGate, plan_gates
 from pytest_tablebench.results.gates._result import (
     GateResult,
     exit_code,
+    holm,
     stored_results,
     verdict_line,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "exit_code",
     "further_examples",
     "gate_without_baseline",
+    "holm",
     "judge_gates",
     "make_rule",
     "mcnemar",

@@ -42,7 +42,8 @@ class Gate:
 
     Args:
         scope: `all`, `run`, a benchmark or a dataset.
-        filters: the names in brackets: serializers, perturbations, strategies or modalities.
+        filters: the names in brackets: serializers, perturbations, strategies, modalities or
+            efforts (`high`, or `effort=high`).
         measure: one of `MEASURES`, or a named part of the score.
         at_least: whether the operator is `>=`.
         bound: a share of 1, or dollars for cost. With `baseline`, the margin added to the
@@ -217,7 +218,7 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
         raise _error(
             text,
             len(name),
-            "brackets contain a serializer, a perturbation, a strategy or a modality; two at most",
+            "brackets contain a serializer, perturbation, strategy, modality or effort; up to two",
         )
     return name.strip(), tuple(sorted(filters))
 

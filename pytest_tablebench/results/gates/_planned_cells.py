@@ -39,7 +39,7 @@ class PlannedCells:
         Args:
             keys: the keys of the cases.
             checks: pairs of a dataset and a test.
-            modes: the strategy and the modality of all cases.
+            modes: the strategy, the modality and the effort of all cases.
             gates: the gates, whose tags and parts are kept.
             altered: perturbations that change the meaning of a table.
         """

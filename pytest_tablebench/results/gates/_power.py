@@ -141,6 +141,7 @@ class _Planned:
         self.benchmark = getattr(case, "benchmark", None)
         self.strategy = getattr(case, "strategy", None)
         self.modality = getattr(case, "modality", None)
+        self.effort = getattr(case, "effort", None)
 
 
 def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> PlannedGate:

@@ -6,9 +6,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.results.memory import FORMER
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
-from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, check_once, sheets
+from pytest_tablebench.results.sheets import (
+    EFFORT_AXIS,
+    ScoreSheet,
+    benchmarks_of,
+    check_once,
+    sheets,
+)
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -71,14 +78,30 @@ def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     Perturbations that change the meaning of a table belong to it only if the gate measures them
     or a count, or if no other configuration was asked.
     """
-    filters = [name for name in gate.filters if name not in sheet.modes]
     cells = sheet.configurations
-    named: Flags = np.array([all(name in cell for name in filters) for cell in cells], dtype=bool)
+    places = [_cells_of(sheet, name) for name in gate.filters]
+    named: Flags = np.all([np.ones(len(cells), dtype=bool), *places], axis=0)
     altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
     if gate.measure in {"changed_meaning", FORMER}:
         return named & altered
     plain: Flags = named & ~altered
     return plain if plain.any() and not gate.counted else named
+
+
+def _cells_of(sheet: ScoreSheet, name: str) -> Flags:
+    """Return which configurations a name in brackets means.
+
+    A name of an effort is looked up last, because other parts may have it too (none is also a
+    perturbation). `effort=none` means only the effort.
+    """
+    cells = sheet.configurations
+    of_axes: Flags = np.array([name in cell[:EFFORT_AXIS] for cell in cells], dtype=bool)
+    if of_axes.any():
+        return of_axes
+    if name in sheet.modes or SCOPE + name in sheet.modes:
+        return np.ones(len(cells), dtype=bool)
+    effort = name.removeprefix(SCOPE)
+    return np.array([effort in cell[EFFORT_AXIS:] for cell in cells], dtype=bool)
 
 
 def expected_cells(sheet: ScoreSheet, gate: Gate) -> Flags:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates._counts import evaluate_cost
 from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
@@ -46,7 +47,12 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
 
 def _modes(cases: Iterable[Any]) -> frozenset[str]:
     combinations = {
-        (getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases
+        (
+            getattr(case, "strategy", ""),
+            getattr(case, "modality", ""),
+            SCOPE + effort if (effort := getattr(case, "effort", None)) else "",
+        )
+        for case in cases
     }
     return frozenset(next(iter(combinations))) if len(combinations) == 1 else frozenset()
 

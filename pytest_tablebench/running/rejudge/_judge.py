@@ -187,7 +187,7 @@ def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Map
     params_of = {
         of_metric(name): params for name, params in mapping(run.get("judge_params")).items()
     }
-    return lambda about: mapping(params_of.get(about)) or settings.request_params()
+    return lambda about: mapping(params_of.get(about)) or settings.request_params(judge=True)
 
 
 def mapping(value: object) -> dict[str, Any]:
