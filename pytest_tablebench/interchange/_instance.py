@@ -28,7 +28,7 @@ _PLACED = {
 """The fields of a record that have another place in a row."""
 
 _TEXTS = {
-    *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality"),
+    *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality", "effort"),
     *("outcome", "metric", "part", "prompt_digest", "transcript", "cluster"),
 }
 _ROLES = {"user": "user", "reply": "assistant", "output": "tool"}

@@ -86,7 +86,7 @@ class _Log:
         self.scorer = metrics.pop() if len(metrics) == 1 else "score"
         self.several = [
             name
-            for name in ("strategy", "modality")
+            for name in ("strategy", "modality", "effort")
             if len({getattr(record, name) for record in records}) > 1
         ]
 

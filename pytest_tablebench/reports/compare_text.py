@@ -179,9 +179,10 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
                 str(scope.worse),
             )
         )
-    tagged = any(scope.kind == "tag" for scope in scopes)
-    further = ", perturbation and tag" if tagged else " and perturbation"
-    return f"{printable(dataset, 60)}: differences by serializer{further}", rows, 1, []
+    kinds = {scope.kind for scope in scopes}
+    *names, last = ["serializer", "perturbation", *(k for k in ("effort", "tag") if k in kinds)]
+    title = f"{printable(dataset, 60)}: differences by {', '.join(names)} and {last}"
+    return title, rows, 1, []
 
 
 def _answers_line(comparison: RunComparison) -> str:

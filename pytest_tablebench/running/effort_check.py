@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.config.efforts import effort_params
+from pytest_tablebench.config.efforts import NONE, effort_params
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable
 
@@ -49,7 +49,8 @@ def check_efforts(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> Non
 def _check_sent(efforts: Iterable[str], model: str, facts: Mapping[str, Resolution]) -> None:
     for effort, entry in facts.items():
         for name in effort_params(effort):
-            if name in entry.dropped:
+            # Claude thinks only if asked to, so that litellm has nothing to send for `none`.
+            if name in entry.dropped and not (effort == NONE and entry.reasons is False):
                 raise _error(efforts, model, f"{effort} is not sent: {entry.dropped[name]}")
     for (first, first_facts), (second, second_facts) in combinations(facts.items(), 2):
         if first_facts.sent == second_facts.sent:

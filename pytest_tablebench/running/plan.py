@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.efforts import by_effort
 from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models.litellm_facts import may_be_direct
@@ -268,12 +269,12 @@ def _effort_plans(
     if len(dataset_of) < 2:
         return ()
     plans = []
-    for effort, dataset in dataset_of.items():
+    for effort in by_effort(dataset_of):
         keys = {key for key, name in collected.effort_of.items() if name == effort}
         prompts = [prompt for key, prompt in collected.prompts.items() if key in keys]
         replies = [reply for key, reply in collected.replies.items() if key in keys]
         calls, hits = round(len(prompts) * scale), round(len(replies) * scale)
-        facts = runner.models.facts_about(model, dataset, effort)
+        facts = runner.models.facts_about(model, dataset_of[effort], effort)
         figures = tokens_and_price(runner.models, model, facts, prompts, calls) if calls else {}
         lengths = [n for reply in replies if (n := reply.completion_tokens) is not None]
         each = fsum(lengths) / len(lengths) if lengths else None

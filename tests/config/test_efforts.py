@@ -22,7 +22,7 @@ def efforts(text: str) -> tuple[str, ...] | None:
 def test_efforts_are_words_or_budgets() -> None:
     assert efforts("high, low,high") == ("high", "low")
     assert efforts("none,08192,1024") == ("none", "8192", "1024")
-    assert read_settings({}.get, Path()).efforts is None
+    assert read_settings(lambda _: None, Path()).efforts is None
 
 
 @pytest.mark.parametrize(

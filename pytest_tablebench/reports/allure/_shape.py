@@ -214,6 +214,7 @@ def _parameters(record: Record) -> list[Parameter]:
         "serializer": record.serializer,
         "perturbation": record.perturbation,
         "strategy": record.strategy,
+        **({} if record.effort is None else {"effort": record.effort}),
         "metric": record.metric,
         "score": None if record.score is None else f"{record.score:.4g}",
         "prompt": record.prompt_digest,

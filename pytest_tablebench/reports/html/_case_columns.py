@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.config.efforts import by_effort
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.html._details import text_of
@@ -42,22 +43,25 @@ CORRECTED = ("right", "wrong", "no_answer", "scored", "left_out")
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes and of parts, and `columns` with one value for each case.
 
-    Strategy, modality and model are numbers of their names; `latency` is in seconds, `cost` in
-    dollars; `parts` has a list for each part; `answer_number` numbers the distinct answers
-    to an example; `node` is pytest's name of a case, if it does not follow from the id. A run with
-    corrections also has the outcome by the corrected gold (`corrected`: -1 without a correction,
-    otherwise a number of `CORRECTED`) and the score (`corrected_score`).
+    Strategy, modality, effort (if there are several) and model are numbers of their names;
+    `latency` is in seconds, `cost` in dollars; `parts` has a list for each part; `answer_number`
+    numbers the distinct answers to an example; `node` is pytest's name of a case, if it does not
+    follow from the id. A run with corrections also has the outcome by the corrected gold
+    (`corrected`: -1 without a correction, otherwise a number of `CORRECTED`) and the score
+    (`corrected_score`).
     """
     names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
+    if len(efforts := {record.effort or "" for record in records}) > 1:
+        names["effort"] = by_effort(efforts)
     counts: Counter[str] = Counter()
     for record in records:
         for name, value in record.parts.items():
             counts[name] += _number(value, 6) is not None
     parts = [name for name, count in counts.most_common(_PARTS) if count]
     columns: dict[str, list[Any]] = {}
-    for axis in _AXES:
-        numbers = {name: number for number, name in enumerate(names[axis])}
-        columns[axis] = [numbers[getattr(record, axis)] for record in records]
+    for axis, axis_names in names.items():
+        numbers = {name: number for number, name in enumerate(axis_names)}
+        columns[axis] = [numbers[getattr(record, axis) or ""] for record in records]
     columns["latency"] = [_number(record.latency_s, 3) for record in records]
     columns["prompt_tokens"] = [_number(record.prompt_tokens, 0) for record in records]
     columns["completion_tokens"] = [_number(record.completion_tokens, 0) for record in records]
@@ -66,7 +70,7 @@ def case_columns(records: Sequence[Record]) -> dict[str, Any]:
         [_number(record.parts.get(name), 4) for record in records] for name in parts
     ]
     columns["answer_number"] = list(_answers(records))
-    if len(names["strategy"]) > 1 or len(names["modality"]) > 1:
+    if max(len(values) for axis, values in names.items() if axis != "model") > 1:
         columns["node"] = [_node(record) for record in records]
     columns |= _corrected(records)
     return {"names": names, "parts": [name[:80] for name in parts], "columns": columns}
@@ -103,7 +107,7 @@ def _number(value: Any, digits: int) -> float | int | None:
 
 
 def _node(record: Record) -> str:
-    """Return pytest's name of a case, with short names, if there are several strategies."""
+    """Return pytest's name of a case, with short names, if the run has several modes."""
     names = ((record.example_id, 24), (record.serializer, 12), (record.perturbation, 16))
     short = (slug(text, limit, digest=True) for text, limit in names)
     return "-".join([*short, *record.case_id.split("/")[4:]])

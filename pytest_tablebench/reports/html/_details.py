@@ -111,6 +111,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         "parts": parts,
         "strategy": record.strategy,
         "modality": record.modality,
+        **({} if record.effort is None else {"effort": record.effort}),
         "model": record.model,
         "metric": record.metric,
         "flags": list(record.flags),

@@ -102,7 +102,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         dataset, case = (table.case(doubled[0], *axes) for axes in (["dataset"], _AXES))
         raise DataError(
             f"dataset {printable(dataset)}: {printable(case)} occurs more than once; "
-            f"analyse the records of one run, strategy and modality at a time"
+            f"analyse the records of one run, strategy, modality and effort at a time"
         )
     altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]
     grids = []

@@ -88,8 +88,9 @@ filter("o", "Outcome", {
   options: () => OUTCOMES.map((name, n) => [name, WORDS[n]]),
   test: (value) => (i) => OUTCOMES[page.columns.outcome[i]] === value,
 });
-for (const [key, axis, label] of [["g", "strategy", "Strategy"], ["m", "modality", "Modality"], ["w", "model", "Model"]]) {
-  filter(key, label, { options: () => page.data.names[axis].length > 1 ? named(axis)() : [], test: byAxis(axis) });
+for (const [key, axis, label] of [["g", "strategy", "Strategy"], ["m", "modality", "Modality"],
+  ["e", "effort", "Effort"], ["w", "model", "Model"]]) {
+  filter(key, label, { options: () => page.data.names[axis]?.length > 1 ? named(axis)() : [], test: byAxis(axis) });
 }
 const LEVELS = [["whole", "1", (x) => x === 1], ["between", "between 0 and 1", (x) => x > 0 && x < 1],
   ["nothing", "0", (x) => x === 0], ["absent", "absent", (x) => x === null]];

@@ -54,9 +54,9 @@ page.ready(() => {
   column("question", "Question", (i) => exampleOf(i).question || null);
   column("serializer", "Serializer", named("serializer"));
   column("perturbation", "Perturbation", named("perturbation"));
-  for (const label of ["Strategy", "Modality", "Model"]) {
+  for (const label of ["Strategy", "Modality", "Effort", "Model"]) {
     const axis = label.toLowerCase();
-    if (data.names[axis].length > 1) column(axis, label, named(axis));
+    if (data.names[axis]?.length > 1) column(axis, label, named(axis));
   }
   if (of.repeat.some((repeat) => repeat > 1)) column("repeat", "Repeat", (i) => of.repeat[i]);
   column("latency", "Seconds", (i) => of.latency[i], { digits: 2 });

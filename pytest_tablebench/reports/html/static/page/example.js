@@ -20,6 +20,7 @@ const factCard = (i, detail) => {
   for (const { name, passed } of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
   const rest = make("div", "facts hint");
   for (const [name, value] of [["model", model], ["strategy", strategy], ["modality", modality],
+    ["effort", detail.effort],
     ["latency", latency === null ? null : latency + " s"], ["prompt tokens", detail.prompt_tokens],
     ["completion tokens", detail.completion_tokens], ["cost", cost === null ? null : "$" + cost]]) {
     if (value !== null && value !== undefined) rest.append(fact(name, value));

@@ -25,7 +25,7 @@ const whole = async (i) => {
   return {
     case_id: id, dataset: data.names.dataset[example.dataset], example_id: example.id,
     serializer: data.names.serializer[of.serializer[i]], perturbation: data.names.perturbation[of.perturbation[i]],
-    strategy, modality, model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
+    strategy, modality, ...detail.effort ? { effort: detail.effort } : {}, model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
     reason: of.reason[i] < 0 ? null : data.reasons[of.reason[i]], question: example.question, prediction, raw: reply,
     cut: detail.reply_length > (reply ?? "").length || detail.prediction_length > (prediction ?? "").length,
     references, parts, checks: Object.fromEntries(detail.checks.map(({ name, passed }) => [name, passed])), flags,
@@ -78,7 +78,8 @@ const again = (i, detail) => {
   return ["pytest", "--model=" + detail.model, "--bench-dataset=" + data.names.dataset[page.exampleOf(i).dataset],
     "--bench-serializer=" + data.names.serializer[of.serializer[i]],
     "--bench-perturbation=" + data.names.perturbation[of.perturbation[i]],
-    "--bench-strategy=" + detail.strategy, "--bench-modality=" + detail.modality, ...data.facts.again,
+    "--bench-strategy=" + detail.strategy, "--bench-modality=" + detail.modality,
+    ...detail.effort ? ["--bench-effort=" + detail.effort] : [], ...data.facts.again,
     "-k", "[" + id.join("-") + end + "]"].map(quoted).join(" ");
 };
 panel(55, (i, detail) => {

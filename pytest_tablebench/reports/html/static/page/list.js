@@ -5,7 +5,7 @@ const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = m
 // Characters in a line on a phone; wide ones, such as Chinese, count as two.
 const SIGNS = 26, wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0);
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, wide(text)), 0);
-const GRID = ["serializer", "perturbation"], MODES = ["strategy", "modality", "model"];
+const GRID = ["serializer", "perturbation"], MODES = ["strategy", "modality", "effort", "model"];
 let rows = [], active = -1, names = {}, tall = 56;
 
 // Names cut in the middle, since they differ at both ends, and numbered if the cut makes them equal.
@@ -24,14 +24,14 @@ const prepare = () => {
   data.examples.forEach((example, n) => examples.set(example.dataset, [...(examples.get(example.dataset) ?? []), [n, example.id]]));
   names = { example: [], dataset: shorten(data.names.dataset, most) };
   for (const entries of examples.values()) shorten(entries.map(([, name]) => name), id).forEach((name, n) => { names.example[entries[n][0]] = name; });
-  for (const axis of [...GRID, ...MODES]) names[axis] = shorten(data.names[axis], most);
+  for (const axis of [...GRID, ...MODES]) names[axis] = shorten(data.names[axis] ?? [], most);
   const shownAxes = [...GRID, ...MODES].filter((axis) => GRID.includes(axis) || names[axis].length > 1);
   const lines = (signs) => Math.ceil(signs / SIGNS);
   const rest = shownAxes.reduce((sum, key) => sum + 3 + widest(names[key]), (page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0) + (page.columns.corrected ? 3 : 0));
   tall = phone.matches ? 55 + 19 * lines(widest(names.dataset) + 3 + widest(names.example)) + 17 * lines(rest) : 56;
 };
 const how = (i, again = true) => {
-  const { data, columns: of } = page, axes = [...GRID, ...MODES.filter((axis) => data.names[axis].length > 1)];
+  const { data, columns: of } = page, axes = [...GRID, ...MODES.filter((axis) => data.names[axis]?.length > 1)];
   const parts = axes.map((axis) => names[axis][of[axis][i]]);
   if (again && of.repeat[i] > 1) parts.push("r" + of.repeat[i]);
   return parts.join(" · ");
