@@ -92,7 +92,8 @@ class Reply:
     The constructor sets invalid numbers to None: token counts that are not whole numbers from 0 to
     10^9, costs and times outside 0 to 10^9. `from_store` marks an answer that an earlier call paid
     for; its counts, cost and latency are those of that call. `cut` means that the text was longer.
-    `reasoning_tokens` counts the thinking, a part of `completion_tokens`.
+    `reasoning_tokens` counts the thinking, a part of `completion_tokens`. `fingerprint` is the
+    provider's name for the version that answered; None if it sent none.
 
     `text` is the answer without the model's thoughts. Pass the whole text: the constructor moves
     leading thoughts to `thinking`, after those that a server sends in a separate field, and keeps
@@ -110,6 +111,7 @@ class Reply:
     thinking: str = ""
     raw: str | None = None
     reasoning_tokens: int | None = None
+    fingerprint: str | None = None
 
     def __post_init__(self) -> None:
         fields_of_reply = vars(self)  # writable, although the dataclass is frozen
@@ -127,8 +129,9 @@ class Reply:
             fields_of_reply[name] = count(fields_of_reply[name])
         for name in ("cost_usd", "latency_s"):
             fields_of_reply[name] = amount(fields_of_reply[name])
-        if not isinstance(self.finish_reason, str):
-            fields_of_reply["finish_reason"] = None
+        for name in ("finish_reason", "fingerprint"):
+            if not isinstance(fields_of_reply[name], str):
+                fields_of_reply[name] = None
 
     @property
     def written(self) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.models._direct_wires import WIRES, Target, Unforeseen, Wire, wire
+from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_facts import litellm_version, not_tested, table_of
 from pytest_tablebench.models.litellm_load import load
@@ -176,7 +177,9 @@ class DirectModel:
         try:
             response = _response(litellm, how, outcome.headers, body)
             response._hidden_params["response_cost"] = self._cost(litellm, how, response, body)
-            return self._model.reply_of(response, latency_s)
+            reply = self._model.reply_of(response, latency_s)
+            version = fingerprint_of(body.get("system_fingerprint"), outcome.headers)
+            return replace(reply, fingerprint=version)
         except Exception:
             return None
 

@@ -14,6 +14,7 @@ from pytest_tablebench.config.addresses import address_fault
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.config.secrets import placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
+from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
 from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
@@ -220,7 +221,8 @@ class LiteLLMModel:
         usage = getattr(response, "usage", None)
         # Without a usage from the server litellm sets 0; no prompt has 0 tokens.
         has_usage = bool(getattr(usage, "prompt_tokens", None))
-        cost = getattr(response, "_hidden_params", {}).get("response_cost")
+        hidden = getattr(response, "_hidden_params", None) or {}
+        cost = hidden.get("response_cost")
         return Reply(
             text=content,
             finish_reason=finish_reason,
@@ -231,6 +233,9 @@ class LiteLLMModel:
             latency_s=latency_s,
             thinking=thinking,
             reasoning_tokens=_reasoning_tokens(usage) if has_usage else None,
+            fingerprint=fingerprint_of(
+                getattr(response, "system_fingerprint", None), hidden.get("additional_headers")
+            ),
         )
 
 

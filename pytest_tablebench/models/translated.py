@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.models._direct_wires import Target, Wire, proxy_of
+from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.direct import DirectModel, plain_body
 from pytest_tablebench.models.litellm_load import load
@@ -203,6 +204,7 @@ class TranslatedModel:
             latency_s=latency_s,
             thinking=message.get("reasoning_content") or "",
             reasoning_tokens=details.get("reasoning_tokens"),
+            fingerprint=fingerprint_of(body.get("system_fingerprint"), response.headers),
         )
 
     async def _learning(self, request: Request) -> Reply:

@@ -60,6 +60,8 @@ def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     }
     if reply.reasoning_tokens is None:
         del fields["reasoning_tokens"]
+    if reply.fingerprint is not None:
+        fields["fingerprint"] = reply.fingerprint
     if reply.cut:
         fields["cut"] = True
     if beside := reply.beside:
@@ -130,7 +132,7 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
     # `Reply` treats an invalid number as unknown, because the answer is valid and was paid for.
-    rest = {name: fields.get(name) for name in _FIELDS}
+    rest = {name: fields.get(name) for name in (*_FIELDS, "fingerprint")}
     cut = fields.get("cut") is True
     return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
 

@@ -85,6 +85,7 @@ REPLIES: dict[str, Behaviour] = {
     "thoughts beside the text": nonsense(
         text("26").body.replace(b'"content"', b'"reasoning_content": "hm", "content"')
     ),
+    "a version": text("26", fingerprint="fp_1", headers={"openai-version": "2026-01-01"}),
     "a redirect": Behaviour(b"{}", status=307, headers={"Location": "/elsewhere"}),
     "not modified": Behaviour(b"", status=304),
     "another success": Behaviour(text("26").body, status=203),
@@ -147,6 +148,16 @@ def test_replies_with_an_unusual_value_are_read_as_by_litellm(
         if theirs != ours:
             wrong.append((body, theirs, ours))
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test"])
+def test_the_version_that_a_server_names_is_kept(
+    loop_thread: LoopThread, openai_server: OpenAIServer, name: str
+) -> None:
+    openai_server.always(REPLIES["a version"])
+    both = Both(name, openai_server, loop_thread)
+    direct = loop_thread.run(both._direct.acomplete(Request(name, MESSAGES["text"], {})))
+    assert direct.fingerprint == "fp_1; openai-version 2026-01-01"
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])

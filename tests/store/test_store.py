@@ -67,13 +67,20 @@ def test_truncated_replies_and_refusals_keep_their_finish_reason(tmp_path):
 
 def test_every_field_of_a_reply_is_kept(tmp_path):
     reply = Reply(
-        "<think>a</think>t", "stop", 11, 7, 0.25, 1.5, cut=True, thinking="b", reasoning_tokens=5
-    )
+        "<think>a</think>t", "stop", 11, 7, 0.25, 1.5,
+        cut=True, thinking="b", reasoning_tokens=5, fingerprint="fp_1",
+    )  # fmt: skip
     left = [field.name for field in fields(Reply) if getattr(reply, field.name) == field.default]
     assert left == ["from_store"]  # else this test misses a new field
     with Store.open(tmp_path) as store:
         store.put(ask(), reply)
         assert store.get(ask().key()) == replace(reply, from_store=True)
+
+
+def test_a_reply_without_a_fingerprint_has_no_such_field(tmp_path):
+    with Store.open(tmp_path) as store:
+        store.put(ask(), Reply("t", "stop"))
+    assert b"fingerprint" not in segments(tmp_path)[0].read_bytes()
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])

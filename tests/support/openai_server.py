@@ -78,7 +78,10 @@ class Received:
 
 
 def completion(
-    choices: list[dict[str, Any]], usage: tuple[int, int] | None, model: str = "test-model"
+    choices: list[dict[str, Any]],
+    usage: tuple[int, int] | None,
+    model: str = "test-model",
+    **fields: str,
 ) -> bytes:
     """Return a chat-completion object as bytes; `usage` is (prompt tokens, completion tokens)."""
     payload: dict[str, Any] = {
@@ -87,6 +90,7 @@ def completion(
         "created": 1_700_000_000,
         "model": model,
         "choices": choices,
+        **fields,
     }
     if usage is not None:
         payload["usage"] = {
@@ -106,12 +110,16 @@ def text(
     content_type: str = "application/json",
     after: threading.Event | threading.Barrier | None = None,
     thinks: float = 0.0,
+    fingerprint: str | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Behaviour:
     """Answer with `content`."""
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    version = {} if fingerprint is None else {"system_fingerprint": fingerprint}
     return Behaviour(
-        completion([choice], usage, model),
+        completion([choice], usage, model, **version),
+        headers=headers or {},
         content_type=content_type,
         after=after,
         thinks=thinks,
