@@ -33,6 +33,7 @@ from pytest_tablebench.commands import (
     store,
     tree,
     warm,
+    watch,
 )
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
@@ -99,6 +100,7 @@ def make_parser() -> GroupedParser:
         warm.add_parser,
         models.add_parser,
         history.add_parser,
+        watch.add_parser,
     ):
         add_parser(commands)
     completion.add_parser(commands, parser)
@@ -110,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     `rejudge` and `merge` return the code of the gates: 0 all hold, 10 one fails, 11 one is
     undecided or the merged run is incomplete. `migrate` returns 0 for yes, 10 for no, 11 for
-    undecided. `check` and `store verify` return 1 if they find a
+    undecided. `watch` returns 10 for a drift and 11 if the look cannot tell. `check` and
+    `store verify` return 1 if they find a
     problem, `sandbox` if no sandbox works, `doctor` if no run is possible, and `warm` if litellm
     itself has to call a model.
     """

@@ -10,10 +10,9 @@ FIRST = ("new", "check", "list", "report", "show")
 GROUPS = {
     "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
     "data": ("list", "pull", "stats"),
-    "models": ("models", "migrate"),
+    "models": ("models", "migrate", "watch", "history"),
     "finished runs": (
-        *("report", "show", "compare", "history", "rejudge", "audit", "labels", "merge"),
-        *("export", "import"),
+        *("report", "show", "compare", "rejudge", "audit", "labels", "merge", "export", "import"),
     ),
     "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
 }
