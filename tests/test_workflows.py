@@ -19,7 +19,8 @@ from tests.support.github_world import ACTION, ROOT, needs_action
 
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
 COMMENT = ROOT / ".github/actions/gate-comment/action.yml"
-FILES = [*WORKFLOWS, ACTION, COMMENT]
+WATCH_ISSUE = ROOT / ".github/actions/watch-issue/action.yml"
+FILES = [*WORKFLOWS, ACTION, COMMENT, WATCH_ISSUE]
 GUIDE = ROOT / "docs" / "ci.md"
 
 pytestmark = needs_action
@@ -244,6 +245,11 @@ def test_an_example_of_the_guide_is_a_valid_workflow(number: int, tmp_path: Path
                 assert part.get("with", {}).keys() <= load(COMMENT)["inputs"].keys()
                 assert permissions == {"pull-requests": "write"}
                 assert len(job["steps"]) == 1, "beside a token that writes, nothing else runs"
+            elif "watch-issue" in part.get("uses", ""):
+                ours += 1
+                assert part["with"].keys() <= load(WATCH_ISSUE)["inputs"].keys()
+                assert permissions == {"issues": "write"}
+                assert not [step for step in job["steps"] if "run" in step]
     assert ours
 
 

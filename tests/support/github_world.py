@@ -48,6 +48,7 @@ class GitHub:
     refuse: int | None = None
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     """By number of the pull request; oldest first."""
+    issues: list[dict[str, Any]] = field(default_factory=list)
     tokens: dict[str, dict[str, str]] = field(
         default_factory=lambda: {TOKEN: {"contents": "read", "actions": "read"}}
     )
@@ -93,10 +94,12 @@ class GitHub:
         if self.refuse:
             return self.refuse, {}
         method, _, address = request.partition(" ")
-        kind = "pull-requests" if "/issues/" in address else "actions"
+        kind = "pull-requests" if "/comments" in address else "actions"
+        if re.search(r"/issues(\?|$|/\d+$)", address):
+            kind = "issues"
         needed = "read" if method == "GET" else "write"
         has = self.tokens.get((token or "").removeprefix("Bearer "), {}).get(kind)
-        asks = "/actions/" in address or "/issues/" in address
+        asks = "/actions/" in address or "/issues" in address
         if asks and has not in {needed, "write"}:
             return 403, {}
         if method == "GET":
@@ -105,6 +108,13 @@ class GitHub:
         issues_path = f"/repos/{REPOSITORY}/issues"
         if method == "POST" and (pull := re.fullmatch(rf"{issues_path}/(\d+)/comments", address)):
             return 201, self.comment(int(pull[1]), content["body"])
+        if method == "POST" and address == issues_path:
+            entry = {"number": len(self.issues) + 1, "state": "open"}
+            self.issues.append({**entry, "user": {"login": "github-actions[bot]"}, **content})
+            return 201, self.issues[-1]
+        if issue := re.fullmatch(rf"{issues_path}/(\d+)", address):
+            self.issues[int(issue[1]) - 1].update(content)
+            return 200, self.issues[int(issue[1]) - 1]
         number = re.fullmatch(rf"{issues_path}/comments/(\d+)", address)
         assert method == "PATCH", request
         assert number, request
@@ -128,6 +138,9 @@ class GitHub:
         size, page = int(query["per_page"]), int(query["page"])
         if of := re.fullmatch(r"/issues/(\d+)/comments", rest):
             return self.comments.get(int(of[1]), [])[(page - 1) * size : page * size]
+        if rest == "/issues":
+            shown = [issue for issue in self.issues if issue["state"] == query["state"]]
+            return shown[(page - 1) * size : page * size]
         if rest == "/actions/artifacts":
             named = [
                 artifact

@@ -12,8 +12,8 @@ from pytest_tablebench.reports.html._figures import (
     ORANGE,
     SKY,
     Plot,
-    _Canvas,
-    _ChartAxes,
+    Canvas,
+    ChartAxes,
     _labelled,
     _marks,
 )
@@ -60,9 +60,9 @@ def history_plot(
     places = {run: used_columns.index(columns[run]) for run in shown}
     low, high = _range([f for line in lines for f in line.figures.values()], is_share=is_share)
     rows = len(lines) if len(lines) > 1 else 0
-    canvas = _Canvas(_WIDTH, _TALL + 36 + _ROW * rows)
+    canvas = Canvas(_WIDTH, _TALL + 36 + _ROW * rows)
     margin = 0.5 if len(used_columns) > 1 else 1.0
-    axes = _ChartAxes(
+    axes = ChartAxes(
         *(canvas, 44.0, 20.0, _WIDTH - 10, _TALL),
         low=(-margin, low),
         high=(len(used_columns) - 1 + margin, high),
@@ -97,7 +97,7 @@ def _range(figures: Sequence[HistoryFigure], *, is_share: bool) -> tuple[float, 
 
 
 def _draw_changes(
-    axes: _ChartAxes, places: Mapping[int, int], changes: Mapping[int, Sequence[int]]
+    axes: ChartAxes, places: Mapping[int, int], changes: Mapping[int, Sequence[int]]
 ) -> None:
     """Draw a dashed line before each column with changes, with their numbers above."""
     by_place: dict[int, set[int]] = {}
@@ -114,7 +114,7 @@ def _draw_changes(
 
 
 def _draw_line(
-    axes: _ChartAxes, points: Sequence[tuple[float, HistoryFigure]], colour: str, dash: str
+    axes: ChartAxes, points: Sequence[tuple[float, HistoryFigure]], colour: str, dash: str
 ) -> None:
     for place, figure in points:
         if figure.low is not None and figure.high is not None:

@@ -13,6 +13,8 @@ from pytest_tablebench.util.entries import mapping
 PACKAGE = "package"
 """The part of the set-up that may change: the prompts show whether that changes a question."""
 
+PROMPTS = "prompts"
+
 _SETTINGS = (
     *("compat", "strategy", "modality", "judge", "structure", "format_retries", "demos", "seed"),
     *("context", "reasoning_tokens", "effort", "extend_cut", "prompts", "thresholds", "max_reply"),
@@ -30,7 +32,7 @@ def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, str
     return {
         PACKAGE: str(mapping(run, "versions").get("pytest-tablebench")),
         **{f"data of {name}": _digest(files) for name, files in sorted(data.items())},
-        "prompts": _digest(prompts),
+        PROMPTS: _digest(prompts),
         "settings": _digest({name: run.get(name) for name in _SETTINGS}),
         "parameters": _digest({name: run.get(name) for name in _PARAMETERS}),
         "address": _digest(run.get("api_base")),

@@ -1,0 +1,97 @@
+"""`tablebench watch` over a scripted server: reference, looks, plan, and bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.results import read_records
+from tests.support.openai_server import OpenAIServer, error, text
+from tests.support.runs import SUITE
+
+OPTIONS = (
+    *("watch", "--model", "plain/test-model", "--canary", "12", "--repeats", "2", "--"),
+    *("-p", "tests.support.plain_model", "--bench-retries=0"),
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A server, and a project in the current folder."""
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nbench_dataset = starter\nbench_serializer = csv\nbench_perturbation = none\n"
+        "bench_gate = starter.performance >= 0.9\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "test_tables.py").write_text(SUITE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    with OpenAIServer(lambda _: text("42")) as server:
+        yield server
+
+
+def watch(server: OpenAIServer, *options: str) -> int:
+    command, *rest = OPTIONS
+    return main([command, *options, *rest, f"--bench-api-base={server.url}"])
+
+
+def test_a_reference_and_its_looks(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert watch(server) == 0
+    assert "calls              24" in capsys.readouterr().out
+    assert server.calls == 0
+    assert not (tmp_path / "watch.jsonl").exists()
+
+    assert watch(server, "--yes") == 0
+    assert server.calls == 24
+    assert "12 cases" in capsys.readouterr().out
+
+    assert watch(server, "--yes", "--page", "page.html", "--issue", "issue.md") == 0
+    assert server.calls == 36, "a look asks anew"
+    output = capsys.readouterr().out
+    assert "no drift (1 look;" in output
+    assert "answers: 0 of 12 answers of this look not in the reference" in output
+    assert (tmp_path / "page.html").exists()
+    assert "no drift" in (tmp_path / "issue.md").read_text(encoding="utf-8")
+
+    server.always(error(500))
+    assert watch(server, "--yes") == 11
+    assert "the last look does not count: 12 of 12 cases have no answer" in capsys.readouterr().out
+    lines = (tmp_path / "watch.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["reference", "look", "look"]
+
+    assert main(["watch", "--show", "--name", "other"]) == 2
+    assert "is the history of the project" in capsys.readouterr().err
+    [run] = (tmp_path / "tablebench-watch").glob("reference-*")
+    assert {record.repeat for record in read_records(run)} == {1, 2}
+    assert main(["watch", "--reference", str(run)]) == 2
+    assert "has a reference already" in capsys.readouterr().err
+    assert main(["watch", "--reference", str(run), "--new-reference"]) == 0
+
+
+def test_no_reference_and_no_key(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.always(error(401))
+    assert watch(server, "--yes") == 2
+    message = capsys.readouterr().err
+    assert "no reference: only 0 of 12 cases answered by every repeat (auth)" in message
+    assert not (tmp_path / "watch.jsonl").exists()
+
+
+def test_a_project_that_cannot_run_and_options_that_cannot_be(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_tables.py").write_text("import nothing_like_it\n", encoding="utf-8")
+    assert watch(server) == 2
+    assert "pytest made no run: ERROR test_tables.py" in capsys.readouterr().err
+    assert watch(server, "--yes") == 2
+    assert main(["watch", "--repeats", "1"]) == 2
+    assert "--repeats at least 2" in capsys.readouterr().err
+    assert main(["watch", "--show"]) == 2
+    assert "has no reference yet" in capsys.readouterr().err
