@@ -84,7 +84,7 @@ def sent(request: Received) -> tuple[str, Any, dict[str, str]]:
 def server() -> Iterator[OpenAIServer]:
     def decide(request: dict[str, Any]) -> Behaviour:
         # Groq always sends a service tier, and litellm cannot read its replies without one.
-        body = text("26", usage=(1000, 100), model=request["model"]).body
+        body = text("26", usage=(1000, 100), model=request["model"], fingerprint="fp_1").body
         return nonsense(body.replace(b'"object"', b'"service_tier": "x", "object"', 1))
 
     with OpenAIServer(decide) as server:
