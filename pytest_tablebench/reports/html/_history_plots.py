@@ -11,9 +11,9 @@ from pytest_tablebench.reports.html._figures import (
     GREY,
     ORANGE,
     SKY,
-    Plot,
     Canvas,
     ChartAxes,
+    Plot,
     _labelled,
     _marks,
 )
