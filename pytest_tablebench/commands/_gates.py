@@ -52,7 +52,7 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
     The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
-    from pytest_tablebench.results.corrected import overlay_of
+    from pytest_tablebench.results.corrections import overlay_of
     from pytest_tablebench.results.gates import parse_gates, recorded_gates
     from pytest_tablebench.running.name_checks import check_corrected, check_gates
 

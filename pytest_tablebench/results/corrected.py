@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results._aggregate import summarize
-from pytest_tablebench.util.entries import mapping
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_table import ScoreTable
@@ -79,12 +78,6 @@ def corrections_entry(file: str, digest: str, cases: Iterable[CorrectedCase]) ->
     counts = corrected_counts(cases)
     del counts["reasons"]
     return {"file": file, "digest": digest, **counts}
-
-
-def overlay_of(run: Mapping[str, Any]) -> str | None:
-    """Return the digest of the corrections of a run, from its `run.json`; None without any."""
-    digest = mapping(run, "corrections").get("digest")
-    return digest if isinstance(digest, str) else None
 
 
 def corrected_summary(table: ScoreTable) -> dict[str, Any]:

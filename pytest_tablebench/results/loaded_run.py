@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results._aggregate import summarize
-from pytest_tablebench.results.corrected import corrected_summary, overlay_of
+from pytest_tablebench.results.corrected import corrected_summary
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.efforts import MARGIN
 from pytest_tablebench.results.folder import read_records, read_run_json
 from pytest_tablebench.results.labels import LABELS, Label, read_labels

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
-from pytest_tablebench.results.corrected import overlay_of
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.gates import (
     Gate,
     PlannedGate,

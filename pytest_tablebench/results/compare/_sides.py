@@ -12,7 +12,7 @@ from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results._corrected_columns import kept_rows
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
-from pytest_tablebench.results.corrected import overlay_of
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json
 from pytest_tablebench.results.judges import JUDGE_FACTS
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run

@@ -15,7 +15,7 @@ from pytest_tablebench.results._intervals import (
     moments,
     paired_bounds,
 )
-from pytest_tablebench.results.corrected import overlay_of
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._judged import judged_result

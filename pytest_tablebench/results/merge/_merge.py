@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.results.corrected import corrected_cases, corrections_entry, overlay_of
+from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.gates import recorded_gates

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences
-from pytest_tablebench.results.corrected import overlay_of
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json, run_folders
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import are, counted, printable
