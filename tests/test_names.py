@@ -21,6 +21,7 @@ ROOMS = [
     "registry",
     "cli",
     "commands",
+    "audit",
     "interchange",
     "config",
     "store",

@@ -126,14 +126,14 @@ class JudgedAudit:
 
 def with_verdicts(
     audit: Audit,
-    asked: Sequence[JudgeQuestion],
+    questions: Sequence[JudgeQuestion],
     outcomes: Sequence[tuple[Outcome, str] | Exception],
     judge: str,
 ) -> JudgedAudit:
     """Return the audit with the judge's verdicts, ranked again."""
     counts: Counter[str] = Counter()
     further: dict[tuple[str, str], Evidence] = {}
-    for question, outcome in zip(asked, outcomes, strict=True):
+    for question, outcome in zip(questions, outcomes, strict=True):
         verdict, name = (None, "no usable reply") if isinstance(outcome, Exception) else outcome
         counts[name] += 1
         if verdict is not None:

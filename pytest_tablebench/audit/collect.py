@@ -319,10 +319,10 @@ def _same_words(first: str, second: str) -> bool:
 
 def _add_same_questions(examples: Sequence[AuditedExample]) -> None:
     """Add the golds of examples that ask the same about a table with the same cells."""
-    asked = defaultdict[tuple[str, ...], list[AuditedExample]](list)
+    by_words = defaultdict[tuple[str, ...], list[AuditedExample]](list)
     for example in examples:
-        asked[words_of(example.example.question)].append(example)
-    for same in asked.values():
+        by_words[words_of(example.example.question)].append(example)
+    for same in by_words.values():
         if len(same) < 2:
             continue
         alike = defaultdict[frozenset[str], list[AuditedExample]](list)

@@ -86,8 +86,8 @@ _FACTS = _object(
 _TEXTS = ("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation")
 _RECORD = _object(
     {
-        **dict.fromkeys((*_TEXTS, "strategy", "modality", "effort"), _TEXT),
-        **dict.fromkeys(("metric", "part", "raw", "reason"), _or_null(_TEXT)),
+        **dict.fromkeys((*_TEXTS, "strategy", "modality"), _TEXT),
+        **dict.fromkeys(("metric", "part", "raw", "reason", "effort"), _or_null(_TEXT)),
         **dict.fromkeys(("prompt_digest", "transcript"), _or_null(_TEXT)),
         "repeat": {"type": "integer", "minimum": 1},
         "outcome": {"enum": list(get_args(Outcome))},

@@ -218,6 +218,7 @@ def test_the_resolution_of_a_model_is_read_back_completely(tmp_path):
         reasons=True,
         max_output_tokens=100_000,
         litellm_version="1.100.0",
+        deprecation_date="2026-12-31",
     )
     assert None not in vars(known).values()
     with Store.open(tmp_path) as store:

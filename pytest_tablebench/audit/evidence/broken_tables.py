@@ -64,11 +64,11 @@ def _shifted(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str | None
         cells = [_text(cell) for cell in row]
         if len(cells) != width or sum(map(bool, cells)) < 3:
             continue
-        here = _misfits(cells, kinds)
+        misfits = _misfits(cells, kinds)
         # A shift leaves an empty cell at one end.
-        right = _misfits(["", *cells[:-1]], kinds) if not cells[-1] else here
-        left = _misfits([*cells[1:], ""], kinds) if not cells[0] else here
-        if here >= 2 and min(right, left) == 0:
+        right = _misfits(["", *cells[:-1]], kinds) if not cells[-1] else misfits
+        left = _misfits([*cells[1:], ""], kinds) if not cells[0] else misfits
+        if misfits >= 2 and min(right, left) == 0:
             return f"the cells of row {number} are shifted by one column"
     return None
 
