@@ -21,7 +21,7 @@ from pytest_tablebench.hooks.current import make_keeper, make_worker
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, RUN, SESSION
 from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.session.garbage import resume_collections
+from pytest_tablebench.session.garbage import pause_collections, resume_collections
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if settings.plan:
             # Nothing will run, so no workers are needed.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
+        if settings.command_line_keys:
+            pause_collections()
         if hasattr(config, "workerinput"):
             make_worker(config, settings)
         else:

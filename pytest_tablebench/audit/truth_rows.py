@@ -99,7 +99,7 @@ def _rows_of(ballot: Ballot, place: Mapping[str, int], wrong: int, number: int) 
     options = options_of(ballot)
     count = len(options)
     column = {answer: index for index, answer in enumerate(options)}
-    # The last option is none of the observed answers; no vote is for it.
+    # The last option means any answer that no voter gave.
     shares = np.zeros((count + 1, len(place)))
     present = np.zeros(len(place))
     for voter, votes in ballot.votes.items():

@@ -121,7 +121,7 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
     """Ask the canary, and return the new entry; without a history it is a reference."""
     from pytest_tablebench.results.drift import look_entry, reference_entry
     from pytest_tablebench.results.loaded_run import load_run
-    from pytest_tablebench.store import fingerprints
+    from pytest_tablebench.store.versions import fingerprints
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     kind = "look" if history else "reference"

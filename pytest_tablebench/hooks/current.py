@@ -9,7 +9,6 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.hooks.escaping import HarmlessWarnings
 from pytest_tablebench.hooks.keys import CASE_SESSION, SESSION
-from pytest_tablebench.session.garbage import pause_collections
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
@@ -28,9 +27,6 @@ def _is_controller(config: pytest.Config) -> bool:
 def make_worker(config: pytest.Config, settings: Settings) -> None:
     """Make the session of a worker. Its hooks are registered on first use."""
     from pytest_tablebench.session.worker import Worker
-
-    if settings.command_line_keys:
-        pause_collections()
 
     def register() -> None:
         from pytest_tablebench.hooks.crashes import RunningCases
@@ -52,9 +48,6 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
     Raises `SettingsError` for options that cannot work.
     """
     from pytest_tablebench.hooks.terminal import TerminalHooks
-
-    if settings.command_line_keys:
-        pause_collections()
 
     def register() -> None:
         _register(session, in_worker=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_tablebench.reports.formats import interval, number, signed
+from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.github import code
 from pytest_tablebench.reports.migration_text import (
-    CLAIMS,
     SCOPES,
     candidate_rows,
     choice_line,
     headline,
+    scope_cells,
     side_rows,
 )
 from pytest_tablebench.results.migration import Change, JudgedScope, Migration
@@ -104,13 +104,7 @@ def _scope_row(scope: JudgedScope, *, whole: bool = False) -> tuple[str, ...]:
     name = code(scope.label if whole else scope.name)
     return (
         f"**{name}**" if scope.kind == "dataset" else name,
-        CLAIMS[scope.result.state],
-        signed(scope.result.estimate),
-        interval(scope.result.interval, sign=True),
-        number(scope.before),
-        number(scope.after),
-        f"{scope.result.n_examples:,}",
-        "" if scope.further is None else f"{scope.further:,}",
+        *scope_cells(scope),
     )
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "headline",
     "migration_lines",
     "plan_table",
+    "scope_cells",
     "side_rows",
 ]
 
@@ -123,16 +124,19 @@ def _candidate(migration: Migration, width: int | None) -> Iterator[str]:
 
 def _scope_row(scope: JudgedScope) -> tuple[str, ...]:
     indent = "" if scope.kind == "dataset" else "  "
-    further = scope.further
+    return f"{indent}{printable(scope.name, 60)}", *scope_cells(scope)
+
+
+def scope_cells(scope: JudgedScope) -> tuple[str, ...]:
+    """Return the cells of a scope after its name: claim, figures, examples, further examples."""
     return (
-        f"{indent}{printable(scope.name, 60)}",
         CLAIMS[scope.result.state],
         signed(scope.result.estimate),
         interval(scope.result.interval, sign=True),
         number(scope.before),
         number(scope.after),
         f"{scope.result.n_examples:,}",
-        "" if further is None else f"{further:,}",
+        "" if scope.further is None else f"{scope.further:,}",
     )
 
 

@@ -314,3 +314,19 @@ def sign_flip(differences: Sequence[float], *, resamples: int = 9999, seed: int 
         sums = values.sum() - 2 * (negative @ values)
         reached += int((np.abs(sums) >= least).sum())
     return (1 + reached) / (1 + resamples)
+
+
+def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) -> list[bool]:
+    """Return which of several one-sided p-values are rejected (Holm's correction; section 8).
+
+    The r-th smallest must be below alpha / (size - r); the first that is not ends the rejections.
+    `size` is the number of tests in the family, if it is larger than `tails`.
+    """
+    rejected = [False] * len(tails)
+    left = len(tails) if size is None else size
+    for place in sorted(range(len(tails)), key=tails.__getitem__):
+        if not tails[place] < alpha / left:
+            break
+        rejected[place] = True
+        left -= 1
+    return rejected

@@ -13,9 +13,8 @@ from math import ceil
 from typing import Any, Literal
 
 from pytest_tablebench.config.efforts import by_effort
-from pytest_tablebench.results._intervals import Moments, failure_tail, moments, paired_bounds
+from pytest_tablebench.results._intervals import Moments, failure_tail, holm, moments, paired_bounds
 from pytest_tablebench.results.figures import means
-from pytest_tablebench.results.gates import holm
 from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, aligned
 from pytest_tablebench.util.arrays import np
 

@@ -188,7 +188,7 @@ class Cases:
 
     def _may_have_answers(self) -> bool:
         settings = self.settings
-        return bool(settings.readonly_stores) or may_have_answers(settings.store_folder())
+        return may_have_answers(settings.store_folder(), settings.readonly_stores)
 
     def _surely_needs_calls(self, dataset: str) -> bool:
         """Return whether a collected dataset surely leads to calls through litellm."""

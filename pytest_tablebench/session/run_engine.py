@@ -40,8 +40,8 @@ class RunEngine:
         settings = self._settings
         if settings.plan or settings.replay or settings.executor != "local":
             return
-        has_layers = bool(settings.readonly_stores)
-        if self._is_kept() and not has_layers and not may_have_answers(settings.store_folder()):
+        layers = settings.store_folder(), settings.readonly_stores
+        if self._is_kept() and not may_have_answers(*layers):
             self.start_early()
 
     def start_early(self) -> None:

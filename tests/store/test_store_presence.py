@@ -10,6 +10,7 @@ from pytest_tablebench.store import Store, may_have_answers
 
 def test_facts_about_models_are_no_answers(tmp_path: Path) -> None:
     assert not may_have_answers(None)
+    assert may_have_answers(None, [tmp_path])
     assert not may_have_answers(tmp_path / "absent")
     with Store.open(tmp_path) as store:
         store.put_resolution({"key": "m", "facts": {"provider": "openai"}})

@@ -24,7 +24,6 @@ from pytest_tablebench.results.gates._power import PlannedGate, plan_gates
 from pytest_tablebench.results.gates._result import (
     GateResult,
     exit_code,
-    holm,
     stored_results,
     verdict_line,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "exit_code",
     "further_examples",
     "gate_without_baseline",
-    "holm",
     "judge_gates",
     "make_rule",
     "mcnemar",

@@ -7,9 +7,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_tablebench.results._intervals import holm
 from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._result import State, holm, tolerant_bound
+from pytest_tablebench.results.gates._result import State, tolerant_bound
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._values import collect

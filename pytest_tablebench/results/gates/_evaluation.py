@@ -11,6 +11,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._intervals import (
     Moments,
     failure_tail,
+    holm,
     level_bounds,
     moments,
     paired_bounds,
@@ -24,7 +25,6 @@ from pytest_tablebench.results.gates._result import (
     GateResult,
     State,
     decide,
-    holm,
     margin_note,
     number,
     reason,

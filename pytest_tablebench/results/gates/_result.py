@@ -104,22 +104,6 @@ def tolerant_bound(bound: float, *, at_least: bool) -> float:
     return bound - TOLERANCE if at_least else bound + TOLERANCE
 
 
-def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) -> list[bool]:
-    """Return which of several one-sided p-values are rejected (Holm's correction; section 8).
-
-    The r-th smallest must be below alpha / (size - r); the first that is not ends the rejections.
-    `size` is the number of gates in the family, if it is larger than `tails`.
-    """
-    rejected = [False] * len(tails)
-    left = len(tails) if size is None else size
-    for place in sorted(range(len(tails)), key=tails.__getitem__):
-        if not tails[place] < alpha / left:
-            break
-        rejected[place] = True
-        left -= 1
-    return rejected
-
-
 def exit_code(results: Iterable[GateResult]) -> int:
     """Return 0 when all gates hold, 10 when one fails, 11 when one is undecided."""
     states = {result.state for result in results}
