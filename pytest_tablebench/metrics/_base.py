@@ -17,13 +17,17 @@ class Score:
     """A score from 0 to 1, and the named numbers behind it.
 
     `part` names the part that equals the score, or is None. `flags` are added to the record's
-    flags: what was odd about the answer, or why a part is missing.
+    flags: what was odd about the answer, or why a part is missing. `unclear` is true if the rules
+    cannot decide whether the answer is right; its value is then 0. `why` is the reason of a score
+    below 1 in one line of plain text, such as `read 12.5, expected 12500`; it can be empty.
     """
 
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
     part: str | None = None
     flags: tuple[str, ...] = ()
+    unclear: bool = False
+    why: str = ""
 
 
 JUDGED_PARTS = ("gpt_eval", "llm_score")
