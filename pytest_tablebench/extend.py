@@ -32,7 +32,7 @@ from pytest_tablebench.datasets import (
 from pytest_tablebench.datasets.pull import File, Licence, Upstream
 from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.errors import DataError, DataMissing, ModelError, NotJudgedError
-from pytest_tablebench.metrics import METRICS, Judgement, Score
+from pytest_tablebench.metrics import METRICS, Judgement, Score, may_be_unclear
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Provider, Reply, Request
@@ -88,6 +88,7 @@ __all__ = [
     "TableQuestions",
     "Task",
     "Upstream",
+    "may_be_unclear",
     "read_score",
     "table_question",
     "text_field",

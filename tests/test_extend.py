@@ -61,6 +61,7 @@ PROMISED = [
     "TableQuestions",
     "Task",
     "Upstream",
+    "may_be_unclear",
     "read_score",
     "table_question",
     "text_field",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, out_of, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.labelled_cases import LabelledCases
@@ -68,30 +68,39 @@ def add_parser(commands: Any) -> None:
 
 
 def _labels(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.results.judged_cases import judged_cases
-    from pytest_tablebench.results.labelled_cases import labelled_cases
+    from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
+    from pytest_tablebench.results.labelled_cases import labelled_cases, with_labels
     from pytest_tablebench.results.loaded_run import load_run
 
     if options.label_sample is not None and options.label_sample < 1:
         raise SettingsError("--label-sample takes a number from 1")
     run = load_run(options.run)
-    if not judged_cases(run.records):
+    unclear, is_judged = unclear_cases(run.records), bool(judged_cases(run.records))
+    if not unclear and not is_judged:
         raise SettingsError(
             f"{printable(str(options.run))}: no answer has a mark by a judge (gpt_eval or "
-            f"llm_score), so there is nothing to label"
+            f"llm_score) and no reply is unclear, so there is nothing to label"
         )
     lines = _import(run, options) if options.files else []
     labelled = labelled_cases(run.records, run.labels)
+    if unclear:
+        verdicts = with_labels(unclear, run.labels)
+        count = out_of(len(verdicts.labelled), len(unclear), "unclear case")
+        run_name = printable(str(options.run))
+        lines.append(f"{count} decided; `tablebench rejudge {run_name} -o DIR` uses the verdicts")
+        labelled = labelled if is_judged else verdicts
     if options.label_sample is not None:
         return [*lines, *_propose(run, labelled, options)], 0
     if options.page is not None:
         case_ids = [case.case_id for case in labelled.cases]
         return [*lines, *_page(run, case_ids, options)], 0
+    if not is_judged:
+        return lines, 0
     return [*lines, *_shown(run, labelled, options.json)], 0
 
 
 def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
-    from pytest_tablebench.results.judged_cases import judged_cases
+    from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
     from pytest_tablebench.results.labels import (
         join_labels,
         read_label_file,
@@ -101,7 +110,7 @@ def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
 
     new = [entry for file in options.files for entry in read_label_file(file)]
     joined = join_labels(
-        judged_cases(run.records),
+        [*judged_cases(run.records), *unclear_cases(run.records)],
         run.labels,
         new,
         read_sample(run.path),
@@ -158,6 +167,7 @@ def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[st
 
 def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
     from pytest_tablebench.results.calibration import expected_intervals
+    from pytest_tablebench.results.judges import JUDGED
     from pytest_tablebench.results.label_sample import propose_sample
     from pytest_tablebench.results.labels import COLUMNS, add_sample
 
@@ -177,7 +187,8 @@ def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespac
     lines = [f"{counted(len(sample), 'answer')} to label: {printable(str(out))}"]
     if options.page is not None:
         lines += _page(run, [case.case_id for case, _ in sample], options)
-    for entry in expected_intervals(labelled, [case for case, _ in sample]):
+    judged = [case for case, _ in sample if case.part in JUDGED]
+    for entry in expected_intervals(labelled, judged):
         basis = "from the labels so far" if entry.is_estimated else "at worst, without labels"
         lines.append(
             f"{printable(entry.dataset, 60)}: with {counted(entry.n_labels, 'label')} the 95 % "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import escaped, printable
+from pytest_tablebench.util.names import counted, escaped, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import Record
@@ -27,7 +27,10 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
     parser.add_argument(
-        "case", metavar="CASE", help="case id, its beginning, or the node id of its test"
+        "case",
+        nargs="?",
+        metavar="CASE",
+        help="case id, its beginning, or the node id of its test. Default: list unclear replies",
     )
     parser.set_defaults(lines=_show)
 
@@ -35,8 +38,11 @@ def add_parser(commands: Any) -> None:
 def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.exporter import RunTexts
     from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.record import UNCLEAR
 
     run = load_run(options.run)
+    if options.case is None:
+        return list(_unclear(run.records)), 0
     record = _find(run.records, options.case)
     texts = RunTexts.of(run, record)
     lines = [f"case: {printable(record.case_id, 300)}", f"model: {printable(record.model, 200)}"]
@@ -55,7 +61,23 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
         judged += f", right from {record.threshold:g}"
     verdict = "no verdict" if record.outcome == "scored" else record.outcome
     lines.append(f"score: {record.score:.3f}, {verdict} ({printable(judged, 200)})")
+    if record.why is not None:
+        word = "unclear" if UNCLEAR in record.flags else "why"
+        lines.append(f"{word}: {printable(record.why, 400)}")
     return [*lines, *by_gold], 0
+
+
+def _unclear(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the unclear replies, with the expected answers and the reasons."""
+    from pytest_tablebench.results.record import UNCLEAR
+
+    unclear = [record for record in records if UNCLEAR in record.flags]
+    yield f"{counted(len(unclear), 'unclear reply', 'unclear replies')}, counted as wrong"
+    for record in unclear:
+        yield printable(record.case_id, 200)
+        yield f"  expected: {printable(' | '.join(map(str, record.references)), 200)}"
+        yield f"  got:      {printable(record.raw or '', 200)}"
+        yield f"  why:      {printable(record.why or 'no reason', 400)}"
 
 
 def _corrected(entry: Mapping[str, Any] | None) -> Iterator[str]:

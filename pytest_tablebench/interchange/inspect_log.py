@@ -26,7 +26,7 @@ from pytest_tablebench.interchange.exporter import (
     version_of,
 )
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.record import CUTS, Record
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
@@ -219,7 +219,7 @@ def _output(record: Record) -> dict[str, Any]:
     output: dict[str, Any] = {"model": record.model, "choices": [], "usage": tokens_of(record)}
     if record.raw is not None:
         message = {"role": "assistant", "content": record.raw, "model": record.model}
-        why = "max_tokens" if record.cuts else "stop"
+        why = "max_tokens" if any(name in record.tallies for name in CUTS) else "stop"
         output |= {"choices": [{"message": message, "stop_reason": why}], "completion": record.raw}
     return output
 

@@ -8,7 +8,14 @@ from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.metrics._base import JUDGED_PARTS, Judgement, Metric, Processed, Score
+    from pytest_tablebench.metrics._base import (
+        JUDGED_PARTS,
+        Judgement,
+        Metric,
+        Processed,
+        Score,
+        may_be_unclear,
+    )
     from pytest_tablebench.metrics._bleu import corpus_bleu
     from pytest_tablebench.metrics._postprocess import (
         POSTPROCESSORS,
@@ -30,6 +37,7 @@ __all__ = [
     "Score",
     "begin",
     "corpus_bleu",
+    "may_be_unclear",
     "postprocess",
     "run_chain",
     "score",
@@ -39,7 +47,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_base": ("JUDGED_PARTS", "Judgement", "Metric", "Processed", "Score"),
+        "_base": ("JUDGED_PARTS", "Judgement", "Metric", "Processed", "Score", "may_be_unclear"),
         "_bleu": ("corpus_bleu",),
         "_postprocess": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
         "_score": ("METRICS", "begin", "score", "Compat"),

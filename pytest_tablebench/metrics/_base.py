@@ -54,6 +54,12 @@ def heavy(metric: Made) -> Made:
     return metric
 
 
+def may_be_unclear(metric: Made) -> Made:
+    """Mark a plain metric that can return unclear scores: the run's judge decides about these."""
+    metric.may_be_unclear = True  # type: ignore[attr-defined]
+    return metric
+
+
 def needs(*modules: str) -> Callable[[Made], Made]:
     """Mark a metric with the modules it imports, which the extra `benchmarks` installs.
 

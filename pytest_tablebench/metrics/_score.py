@@ -139,4 +139,6 @@ def _checked(metric: str, function: Metric, scored: Score) -> Score:
         )
     part = getattr(scored, "part", None)
     named = part if isinstance(part, str) and part in parts else None
-    return Score(value, parts, named, tuple(map(str, getattr(scored, "flags", ()))))
+    flags = tuple(map(str, getattr(scored, "flags", ())))
+    is_unclear, why = bool(getattr(scored, "unclear", False)), str(getattr(scored, "why", ""))
+    return Score(value, parts, named, flags, is_unclear, why)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, may_be_unclear
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._typed_judge import Expected, Terms
 from pytest_tablebench.metrics._typed_replies import read_reply
@@ -61,6 +61,7 @@ def _is_measured(quantity: Quantity, text: str) -> bool:
     return unit == "%" or is_currency(unit) or (is_known(unit) and not formula)
 
 
+@may_be_unclear
 def typed_answer(
     prediction: Processed,
     references: Sequence[Processed],

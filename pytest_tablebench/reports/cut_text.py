@@ -1,4 +1,4 @@
-"""Lines on replies that the token limit cut off, and on thinking."""
+"""Lines on replies that were cut off or are unclear, and on thinking."""
 
 from __future__ import annotations
 
@@ -44,6 +44,38 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
         f"asks only these again"
     )
     return f"{line} ({percent(lost / cases)} contain no answer)" if lost else line
+
+
+def reply_lines(summary: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """Return the lines on replies that were cut off, and on unclear ones.
+
+    Arguments:
+        summary: the content of `summary.json`.
+        run: the content of `run.json`, which names the limits.
+    """
+    return [line for line in (cut_line(summary, run), unclear_line(summary)) if line is not None]
+
+
+def unclear_line(summary: Mapping[str, Any]) -> str | None:
+    """Return how many replies are unclear and between which values they leave the pass rate.
+
+    None without an unclear reply.
+    """
+    scopes = [
+        scope for scope in summary["benchmarks"].values() if scope.get("pass_rate_high") is not None
+    ]
+    if not scopes:
+        return None
+    cases = sum(scope["n_cases"] for scope in summary["benchmarks"].values())
+    unclear = sum(scope["unclear"] * scope["n_cases"] for scope in scopes)
+    rates = "pass rate" if len(summary["benchmarks"]) == 1 else "pass rates"
+    spans = [
+        f"{100 * scope['pass_rate']:.1f} to {percent(scope['pass_rate_high'])}" for scope in scopes
+    ]
+    return (
+        f"{percent(unclear / cases)} unclear, counted as wrong; {rates} {', '.join(spans)}: "
+        f"--bench-judge or `tablebench labels` decides them"
+    )
 
 
 def thinking_lines(summary: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_row,
     corrected_scopes,
 )
-from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.cut_text import reply_lines
 from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.reports.further_text import (
@@ -90,7 +90,7 @@ def summary_markdown(
         _efforts(summary),
         _check_table(summary),
         _reasons(summary),
-        [line] if (line := cut_line(summary, run)) else [],
+        *([line] for line in reply_lines(summary, run)),
         *_changes(comparison),
         *_snapshots(snapshots or {}),
         _link(report_link, elsewhere=elsewhere),

@@ -54,6 +54,11 @@ def plan_lines(
                 f"{are(plan['supposed'])} not stored yet; the questions about them assume the "
                 f"expected answer"
             )
+        if plan.get("at_most"):
+            lines.append(
+                f"tablebench: {name}: at most {counted(plan['at_most'], 'question')} of these, "
+                f"because it decides only replies that are unclear by the rules"
+            )
         if plan.get("unknown"):
             lines.append(
                 f"tablebench: {name}: whether {counted(plan['unknown'], 'answer')} will need a "

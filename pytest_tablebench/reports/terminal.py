@@ -13,7 +13,7 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_row,
     corrected_scopes,
 )
-from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
+from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
 from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import (
     fitting,
@@ -233,8 +233,7 @@ def summary_lines(
                 details.append(
                     f"{whole}: no mean over datasets, because these have none: {', '.join(unknown)}"
                 )
-    if (line := cut_line(summary, run or {})) is not None:
-        details.append(line)
+    details += reply_lines(summary, run or {})
     details += [*thinking_lines(summary), *judged_lines(summary)]
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():

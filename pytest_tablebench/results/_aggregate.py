@@ -17,7 +17,7 @@ from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.efforts import MARGIN, efforts_of, paired_efforts
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures
-from pytest_tablebench.results.record import CUT_AT, CUTS
+from pytest_tablebench.results.record import CUT_AT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
@@ -249,8 +249,11 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
         groups = [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
         values = list(map(finite_values, columns))
         measures[name], bounds[name] = mean(map(mean, values)), ci95(values, groups)
-    lost = {name: sum(int(dataset.cuts[name].sum()) for dataset in datasets) for name in CUTS}
+    lost = {name: sum(int(dataset.tallies[name].sum()) for dataset in datasets) for name in TALLIES}
     lost = {"no_answer": unanswered, **lost}
+    if lost[UNCLEAR]:
+        highest = (mean(finite_values(dataset.pass_rate_high)) for dataset in datasets)
+        measures["pass_rate_high"] = mean(highest)
     return {
         **measures,
         **{name: count / cases if cases else None for name, count in lost.items()},
@@ -278,7 +281,7 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
 def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
     """Return the lowest and the highest token limit of a dataset's cut replies."""
-    marks = table.cuts.get(CUT_AT)
+    marks = table.tallies.get(CUT_AT)
     if marks is None:
         return {}
     limits = marks.values[table.codes["dataset"][marks.rows] == dataset]

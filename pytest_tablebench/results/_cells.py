@@ -108,10 +108,10 @@ class Cells:
         return self._merged(self.table.parts)
 
     @cached_property
-    def cuts(self) -> dict[str, SparseColumn]:
-        """By kind of cut, the cells with one and the number of their repeats with one."""
-        cuts = {name: marks for name, marks in self.table.cuts.items() if name != CUT_AT}
-        return self._merged(cuts, as_sums=True)
+    def tallies(self) -> dict[str, SparseColumn]:
+        """By tally, the cells and the number of their repeats that it counts."""
+        tallies = {name: marks for name, marks in self.table.tallies.items() if name != CUT_AT}
+        return self._merged(tallies, as_sums=True)
 
     def _merged(
         self, rows: Mapping[str, SparseColumn], *, as_sums: bool = False

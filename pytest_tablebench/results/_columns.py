@@ -8,7 +8,7 @@ from math import isnan
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results.record import answer_mark, cuts_of
+from pytest_tablebench.results.record import answer_mark, tallies_of
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fi
     """
     if isinstance(record, Mapping):
         return lambda records: _of_mappings(records, required)
-    all_names = (*required, "repeat", *_OPTIONAL, "answer_mark", "cuts")
+    all_names = (*required, "repeat", *_OPTIONAL, "answer_mark", "tallies")
     names = [name for name in all_names if name in required or hasattr(record, name)]
     # Read field by field: a tuple per record would slow down the garbage collector.
     readers = [(name, attrgetter(name)) for name in names]
@@ -51,9 +51,9 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
     # Records of other tools without a verdict count as wrong.
     fields["passed"] = [record.get("passed", False) for record in records]
     fields["repeat"] = [record.get("repeat", 1) for record in records]
-    fields["cuts"] = [
-        record.get("cuts")
-        or cuts_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
+    fields["tallies"] = [
+        record.get("tallies")
+        or tallies_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
         for record in records
     ]
     corrected = [record.get("corrected") for record in records]

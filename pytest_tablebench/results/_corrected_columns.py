@@ -54,7 +54,7 @@ def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
         "answer_marks": None if table.answer_marks is None else table.answer_marks[is_kept],
         "altered": frozenset(altered),
         "cluster": None if table.cluster is None else _only(table.cluster, is_kept),
-        "cuts": _kept(table.cuts, is_kept, place),
+        "tallies": _kept(table.tallies, is_kept, place),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results.figures import agreement, means, robustness
-from pytest_tablebench.results.record import CUTS
+from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.results.sheets import Configuration, ScoreSheet, grid_size
 from pytest_tablebench.util.arrays import np
 
@@ -33,7 +33,7 @@ class ScorePart(NamedTuple):
 class Examples:
     """Columns of a dataset; each row is an example.
 
-    `cases`, `lost` and `cuts` describe all cases. All other columns describe the cases whose
+    `cases`, `lost` and `tallies` describe all cases. All other columns describe the cases whose
     perturbation preserves the meaning of the table (`ScoreSheet.meant`).
 
     Args:
@@ -41,12 +41,13 @@ class Examples:
         is_asked: by example and configuration.
         answered: the number of answered cases.
         performance: NaN without an answer, as are `robustness` and `pass_rate`.
+        pass_rate_high: the pass rate if every unclear reply were right.
         parts: the parts of the score, by name.
         share: the share of the most common answer, NaN with too few answers.
         majority: the score of the most common answer, NaN with too few answers.
         single: the mean score of the same answers, NaN with too few answers.
         altered: whether every perturbation changes the meaning.
-        cuts: the number of cases whose replies a token limit ended, by kind of cut.
+        tallies: the number of cases by tally (`TALLIES`).
         names: the clusters of the examples; None if unknown.
         one_table: whether the whole dataset has a single cluster.
     """
@@ -59,12 +60,13 @@ class Examples:
     performance: Floats
     robustness: Floats
     pass_rate: Floats
+    pass_rate_high: Floats
     parts: Mapping[str, ScorePart]
     share: Floats
     majority: Floats
     single: Floats
     altered: bool
-    cuts: Mapping[str, Integers]
+    tallies: Mapping[str, Integers]
     names: NDArray[np.object_] | None = None
     one_table: bool = False
 
@@ -95,12 +97,13 @@ class Examples:
             means(scores),
             robustness(scores),
             means(sheet.passed),
+            means((sheet.unclear_as_right or sheet).passed),
             parts,
             share,
             majority,
             single,
             not sheet.altered.isdisjoint(sheet.names(1)),
-            {name: whole.cut(name).sum(axis=1) for name in CUTS},
+            {name: whole.tally(name).sum(axis=1) for name in TALLIES},
             sheet.cluster_names,
             sheet.one_table,
         )
@@ -133,5 +136,5 @@ class Examples:
             name: ScorePart(part.values[places], part.cases[places], part.is_score[places])
             for name, part in self.parts.items()
         }
-        cuts = {name: counts[places] for name, counts in self.cuts.items()}
-        return replace(self, parts=parts, cuts=cuts, **columns)
+        tallies = {name: counts[places] for name, counts in self.tallies.items()}
+        return replace(self, parts=parts, tallies=tallies, **columns)

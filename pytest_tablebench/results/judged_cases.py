@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_tablebench.results.judges import JUDGED
-from pytest_tablebench.results.record import Record, case_key
+from pytest_tablebench.results.record import UNCLEAR, Record, case_key
 
 
 @dataclass(frozen=True)
@@ -70,25 +70,33 @@ def judged_cases(records: Iterable[Record]) -> list[JudgedCase]:
         part = judged_part(record)
         if part is None or record.score is None:
             continue
-        cases.append(
-            JudgedCase(
-                case_key(record),
-                record.model,
-                record.dataset,
-                record.example_id,
-                (record.serializer, record.perturbation, record.strategy, record.modality),
-                float(record.parts[part]),
-                part,
-                record.part == part,
-                record.threshold if record.passed is not None else None,
-                f"\0{record.example_id}" if record.cluster is None else record.cluster,
-                record.answer_mark,
-                len(record.raw or ""),
-                record.tags,
-                record.preserves_meaning,
-            )
-        )
+        cases.append(_case(record, float(record.parts[part]), part))
     return _with_clusters(cases)
+
+
+def unclear_cases(records: Iterable[Record]) -> list[JudgedCase]:
+    """Return the cases whose reply is unclear, for labels; their mark is 0."""
+    cases = (_case(record, 0.0, record.part or "") for record in records if UNCLEAR in record.flags)
+    return _with_clusters(list(cases))
+
+
+def _case(record: Record, mark: float, part: str) -> JudgedCase:
+    return JudgedCase(
+        case_key(record),
+        record.model,
+        record.dataset,
+        record.example_id,
+        (record.serializer, record.perturbation, record.strategy, record.modality),
+        mark,
+        part,
+        record.part == part,
+        record.threshold if record.passed is not None else None,
+        f"\0{record.example_id}" if record.cluster is None else record.cluster,
+        record.answer_mark,
+        len(record.raw or ""),
+        record.tags,
+        record.preserves_meaning,
+    )
 
 
 def _with_clusters(cases: Sequence[JudgedCase]) -> list[JudgedCase]:

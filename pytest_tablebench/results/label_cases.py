@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.judged_cases import judged_cases
+from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
 from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.texts import TEXTS, example_key, read_examples
 from pytest_tablebench.util.names import printable
@@ -50,7 +50,8 @@ def label_cases(run: LoadedRun, case_ids: Iterable[str]) -> list[LabelCase]:
     case that the run does not have or that no judge marked.
     """
     records = {case_key(record): record for record in run.records}
-    judged = {case.case_id: case for case in judged_cases(run.records)}
+    cases = [*unclear_cases(run.records), *judged_cases(run.records)]
+    judged = {case.case_id: case for case in cases}
     names = list(case_ids)
     unknown = next((name for name in names if name not in judged), None)
     if unknown is not None:

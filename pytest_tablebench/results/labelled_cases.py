@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.judged_cases import JudgedCase, judged_cases
+from pytest_tablebench.results.judged_cases import JudgedCase, judged_cases, unclear_cases
+from pytest_tablebench.results.record import UNCLEAR, case_key, outcome_of_score
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.labels import Label
     from pytest_tablebench.results.record import Record
+
+
+BY_PEOPLE = "decided_by_people"
+"""The flag of a reply that was unclear until people decided it."""
+
+HALF = 0.5
+"""The mean label from which people count an unclear reply as right."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,38 @@ class LabelledCases:
 
 def labelled_cases(records: Iterable[Record], labels: Iterable[Label]) -> LabelledCases:
     """Attach labels to the judged cases with the same answer."""
-    cases = judged_cases(records)
+    return with_labels(judged_cases(records), labels)
+
+
+def decided(records: Iterable[Record], labels: Iterable[Label]) -> list[Record]:
+    """Return the records; unclear replies have the verdict of the people who labelled them."""
+    whole = list(records)
+    cases = with_labels(unclear_cases(whole), labels).labelled
+    verdicts = {case.case_id: (case.label or 0.0) >= HALF for case in cases}
+    return [
+        _decided(record, verdicts[case_key(record)])
+        if UNCLEAR in record.flags and case_key(record) in verdicts
+        else record
+        for record in whole
+    ]
+
+
+def _decided(record: Record, is_right: bool) -> Record:
+    value = float(is_right)
+    names = [name for name in record.parts if name in {record.part, "partial"}]
+    return replace(
+        record,
+        score=value,
+        parts={**record.parts, **dict.fromkeys(names, value)},
+        passed=is_right,
+        outcome=outcome_of_score(value, is_right),
+        why=None if is_right else record.why,
+        flags=(*(flag for flag in record.flags if flag != UNCLEAR), BY_PEOPLE),
+    )
+
+
+def with_labels(cases: Sequence[JudgedCase], labels: Iterable[Label]) -> LabelledCases:
+    """Attach labels to the cases with the same answer."""
     by_case = {case.case_id: case for case in cases}
     names = defaultdict[str, dict[str, float]](dict)
     weights: dict[str, float] = {}
@@ -52,8 +91,8 @@ def labelled_cases(records: Iterable[Record], labels: Iterable[Label]) -> Labell
         names[label.case_id][label.person] = label.label
         if label.weight is not None:
             weights[label.case_id] = label.weight
-    with_labels = tuple(
+    labelled = tuple(
         replace(case, labels=names.get(case.case_id, {}), weight=weights.get(case.case_id))
         for case in cases
     )
-    return LabelledCases(with_labels, used, others, bool(weights))
+    return LabelledCases(labelled, used, others, bool(weights))

@@ -23,7 +23,7 @@ ASSERTION = "assertion"
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
-OPTIONAL = ("corrected", "effort")
+OPTIONAL = ("corrected", "effort", "why")
 """Fields that lines of records contain only if they have a value."""
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
@@ -52,6 +52,7 @@ class Record:
         checks: whether each test over the case passed, by its name; None if it failed early.
         prediction: the reply as the metric read it; `raw` is the reply as received.
         reason: why there is no answer; None with an answer.
+        why: why the score is below 1, in one line; None (not written) if no metric says so.
         tags: properties of the question.
         preserves_meaning: False if the perturbation changes the meaning of the table.
         steps: the steps of an answer that took several: kind, digest of text or program, outcome,
@@ -90,6 +91,7 @@ class Record:
     raw: str | None = None
     references: tuple[str, ...] = ()
     reason: str | None = None
+    why: str | None = field(default=None, kw_only=True)
     flags: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     preserves_meaning: bool = field(default=True, kw_only=True)
@@ -117,9 +119,9 @@ class Record:
         return answer_mark(self.raw if self.prediction is None else self.prediction)
 
     @property
-    def cuts(self) -> Mapping[str, float]:
-        """`cut_off` or `truncated` with the value 1, and the token limit; empty without a cut."""
-        return cuts_of(self.reason, self.flags, self.reply_limit)
+    def tallies(self) -> Mapping[str, float]:
+        """The `TALLIES` of the case with the value 1, and the token limit of a cut reply."""
+        return tallies_of(self.reason, self.flags, self.reply_limit)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -158,8 +160,8 @@ class Record:
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags do not map names to texts")
-        if not (isinstance(record.cluster, _TEXT) and isinstance(record.effort, _TEXT)):
-            raise ValueError("its cluster or its effort is not text")
+        if not all(isinstance(text, _TEXT) for text in (record.cluster, record.effort, record.why)):
+            raise ValueError("its cluster, its effort or its why is not text")
         if not (record.corrected is None or is_corrected_score(record.corrected)):
             raise ValueError("its corrected score is damaged")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
@@ -170,22 +172,30 @@ class Record:
 CUTS = ("cut_off", "truncated")
 """How a token limit can end a reply: before the answer (a reason), or within it (a flag)."""
 
+UNCLEAR = "unclear"
+"""The flag of a reply of which no rule decides whether it is right; it counts as wrong."""
+
+TALLIES = (*CUTS, UNCLEAR)
+"""What runs count of a case besides its score."""
+
 CUT_AT = "limit"
-"""The key of the limit, in tokens, in the cuts of a record."""
+"""The key of the limit, in tokens, in the tallies of a cut reply."""
 
-_NOT_CUT: Mapping[str, float] = {}
+_NOTHING: Mapping[str, float] = {}
 
 
-def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str, float]:
-    """Return the cut of a case's replies (`CUTS`) with the value 1; empty without a cut.
+def tallies_of(reason: object, flags: object, limit: object = None) -> Mapping[str, float]:
+    """Return the `TALLIES` of a case, each with the value 1; empty without any.
 
-    `limit` is the limit of the last reply, in tokens.
+    `limit` is the limit of the last reply, in tokens; it is added if the reply was cut.
     """
-    is_truncated = isinstance(flags, tuple | list) and CUTS[1] in flags
-    if reason != CUTS[0] and not is_truncated:
-        return _NOT_CUT
-    cuts = {CUTS[reason != CUTS[0]]: 1.0}
-    return cuts | {CUT_AT: float(limit)} if isinstance(limit, int) else cuts
+    names = flags if isinstance(flags, tuple | list) else ()
+    if not names and reason != CUTS[0]:
+        return _NOTHING
+    tallies = {name: 1.0 for name in TALLIES if name in names or name == reason}
+    if isinstance(limit, int) and not tallies.keys().isdisjoint(CUTS):
+        tallies[CUT_AT] = float(limit)
+    return tallies
 
 
 CORRECTED = ("verdict", "left_out", "score", "passed", "parts")
@@ -258,7 +268,7 @@ class ScoreRow:
     answer_mark: int | None = None
     preserves_meaning: bool = True
     cluster: str | None = None
-    cuts: Mapping[str, float] = field(default_factory=dict)
+    tallies: Mapping[str, float] = field(default_factory=dict)
     corrected: Mapping[str, Any] | None = None
 
     @property

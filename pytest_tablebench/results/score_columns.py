@@ -77,7 +77,7 @@ class ScoreColumns:
         altered: the perturbations that change the meaning of a table.
         cluster: the table (document, paraphrase group) of each row's example, empty if unknown;
             None if no record names one.
-        cuts: by kind of cut, the rows whose replies a token limit ended.
+        tallies: by tally (`TALLIES`), the rows that it counts.
         corrections: by row, the `corrected` of its record; only rows with a correction.
     """
 
@@ -94,7 +94,7 @@ class ScoreColumns:
     answer_marks: Integers | None = None
     altered: frozenset[str] = frozenset()
     cluster: NameColumn | None = None
-    cuts: Mapping[str, SparseColumn] = field(default_factory=dict)
+    tallies: Mapping[str, SparseColumn] = field(default_factory=dict)
     corrections: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -163,7 +163,7 @@ class ScoreTableBuilder:
             "answer_mark": LazyColumn("q", 0),
         }
         self._marks: dict[str, dict[str, dict[int, float]]]
-        self._marks = {"checks": {}, "parts": {}, "cuts": {}}
+        self._marks = {"checks": {}, "parts": {}, "tallies": {}}
         self._tags: dict[int, Mapping[str, str]] = {}
         self._clusters: dict[int, str] = {}
         self._altered: set[str] = set()

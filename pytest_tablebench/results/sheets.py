@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.record import UNCLEAR
 from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable, SparseColumn
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
@@ -30,7 +31,7 @@ EFFORT_AXIS = _AXES.index("effort")
 
 _GRIDS = (
     "scores", "passed", "is_asked", "answers", "times", "lost", "checks", "parts", "answer_marks",
-    "cuts",
+    "tallies",
 )  # fmt: skip
 """The fields of a sheet with a value per cell: arrays, or arrays by name."""
 
@@ -77,8 +78,8 @@ class ScoreSheet:
     clusters: Sequence[str] | None = None
     one_table: bool = False
     """Whether all examples of the whole dataset use one table."""
-    cuts: Mapping[str, Floats] = field(default_factory=dict)
-    """By kind of cut, how often a token limit ended the replies of a cell; NaN for never."""
+    tallies: Mapping[str, Floats] = field(default_factory=dict)
+    """By tally (`TALLIES`), how many cases of a cell it counts; NaN for none."""
 
     @property
     def cluster_names(self) -> NDArray[np.object_] | None:
@@ -98,12 +99,28 @@ class ScoreSheet:
         """
         return None if self.one_table else self.cluster_names
 
-    def cut(self, name: str) -> Integers:
-        """Return the number of cases of each cell with one kind of cut (`CUTS`)."""
-        counts = self.cuts.get(name)
+    def tally(self, name: str) -> Integers:
+        """Return the number of cases of each cell that a tally counts (`TALLIES`)."""
+        counts = self.tallies.get(name)
         if counts is None:
             return np.zeros(self.is_asked.shape, dtype=np.int64)
         return np.nan_to_num(counts).astype(np.int64)
+
+    @property
+    def unclear_as_right(self) -> ScoreSheet | None:
+        """The sheet if every unclear reply were right; None without an unclear reply."""
+        unclear = self.tally(UNCLEAR)
+        if not unclear.any():
+            return None
+        cases, lost = self.counts()
+        share = unclear / np.maximum(cases - lost, 1)
+        return replace(
+            self,
+            scores=self.scores + share,
+            passed=self.passed + share,
+            parts={name: values + share for name, values in self.parts.items()},
+            tallies={name: counts for name, counts in self.tallies.items() if name != UNCLEAR},
+        )
 
     def counts(self) -> tuple[Integers, Integers]:
         """Return the number of cases of each cell, and of those without an answer."""
@@ -241,7 +258,7 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
                 if any(own_tags := tuple(column.names[at] for at in column.codes[firsts]))
             },
             table.altered,
-            cuts=marked(cells.cuts),
+            tallies=marked(cells.tallies),
         )
         if table.cluster is not None:
             names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]

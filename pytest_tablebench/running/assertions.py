@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import JUDGED_PARTS
 from pytest_tablebench.util.names import printable
@@ -111,13 +112,18 @@ def assert_judged(case: CaseRun, answer: Answer, *, threshold: float | None = No
 def failure_text(case: CaseRun, answer: Answer, value: float, name: str) -> str:
     """Return question, expected and got, one printable line each.
 
-    The last line contains the score with its `name`, and flags about the reply's program.
+    The last line contains the score with its `name`, the reason for it, and flags about the
+    reply's program.
     """
     example = case.example
     question = example.question if example else ""
     references = " | ".join(example.references) if example else ""
     flags = [flag for flag in case.flags if flag.startswith(_PROGRAM)]
-    counted = "; ".join([f"{printable(name, 40)} {value:.2f}", *map(printable, flags)])
+    reasons = [*map(printable, flags)]
+    if case.score is not None and case.score.why:
+        unclear = "unclear: " if case.score.unclear else ""
+        reasons.append(unclear + printable(redact(case.score.why), 200))
+    counted = "; ".join([f"{printable(name, 40)} {value:.2f}", *reasons])
     return (
         f"question: {printable(question, 300)}\n"
         f"expected: {printable(references, 200)}\n"

@@ -21,7 +21,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.results import Record, outcome_of_score
-from pytest_tablebench.results.record import ASSERTION
+from pytest_tablebench.results.record import ASSERTION, UNCLEAR
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.scoring import (
@@ -182,7 +182,8 @@ class CaseRun:
         self.prediction, self.score = self._judged.prediction, self._judged.score
         if self.score is not None:
             self.value = self.score.value
-            self.flags += tuple(flag for flag in self.score.flags if flag not in self.flags)
+            flags = (*self.score.flags, *([UNCLEAR] if self.score.unclear else []))
+            self.flags += tuple(flag for flag in flags if flag not in self.flags)
             self.score = replace(self.score, parts={**self.score.parts, **answer.parts})
 
     def _asked_example(self) -> Example:
@@ -272,6 +273,7 @@ class CaseRun:
             raw=answer.written if answer else None,
             references=example.references if example else (),
             reason=None if answered else no_answer_reason(error) if error else "not_asked",
+            why=redact(self.score.why)[:SHOWN] or None if self.score and answered else None,
             flags=self.flags if answer else (),
             tags={str(name): str(value) for name, value in example.tags.items()} if example else {},
             cluster=example.cluster if example else None,

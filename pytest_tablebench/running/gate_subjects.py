@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets import cluster_of
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.name_checks import check_part, check_slice
 from pytest_tablebench.running.perturbing import changes_answers
 from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
@@ -78,9 +79,9 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
         if measures is None and not registry.is_built_in("strategy", strategy.name):
             return None
         named = runner.named_metrics(dataset)
-        if named or runner.judging.metrics_with_judge(dataset, name, named):
-            return None
         task = asked_by(registry, dataset, name)
+        if named or converses(registry.metrics.get(str(task.metric))):
+            return None
         parts |= dict.fromkeys([*(measures or ()), *([PARSED] if task.reply_form else [])])
         if task.metric is None:
             continue

@@ -31,12 +31,13 @@ class JudgeQuestions:
         calls: their number over all cases.
         hits: questions whose `replies` are in the store.
         supposed: questions that contain an expected answer.
+        at_most: those of them that are asked only if the answer is unclear.
         unknown: cases whose programs must run before the questions are known.
     """
 
     def __init__(self, runner: Runner, judge: str) -> None:
         self.judge = judge
-        self.cases = self.hits = self.supposed = self.unknown = 0.0
+        self.cases = self.hits = self.supposed = self.unknown = self.at_most = 0.0
         self.calls = 0.0
         self.asked: list[Request] = []
         self.replies: list[Reply] = []
@@ -54,11 +55,15 @@ class JudgeQuestions:
         conversation = self._runner.judging.begin(case, example, reply)
         if conversation is None:
             return
-        self.cases += weight
+        decides_unclear = self._runner.judging.decides_unclear(case, example)
         self.supposed += weight * (reply is None)
+        self.at_most += weight * (reply is None and decides_unclear)
+        before = self.calls + self.hits
         self._weight, self._store = weight, None if reply is None else self._runner.models.store()
         with suppress(NotJudgedError):  # without a score no further question follows
             follow(conversation, lambda step, number: self._outcome(case, example, step, number))
+        if not decides_unclear or self.calls + self.hits > before:
+            self.cases += weight
 
     def _outcome(
         self, case: Case, example: Example, step: Step, number: int

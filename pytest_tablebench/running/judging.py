@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import METRIC, MetricError, ModelError, NotJudgedError
 from pytest_tablebench.executors.local import reference_of
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Message, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prompt_cut import cut_messages
-from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
+from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement, verdict_of
 from pytest_tablebench.serializers.content import digest_of, text_of
 
 if TYPE_CHECKING:
@@ -96,7 +98,10 @@ def prompt_digest(metric: Callable[..., Any], compat: Compat) -> str | None:
     """
     facts = {"compat": compat, "question": "QUESTION"}
     try:
-        conversation = metric("ANSWER", ["REFERENCE"], **facts)
+        if getattr(metric, "may_be_unclear", False):
+            conversation = decision(Score(0.0), "ANSWER", ["REFERENCE"], question="QUESTION")
+        else:
+            conversation = metric("ANSWER", ["REFERENCE"], **facts)
         step = next(conversation)
         conversation.close()
         if not isinstance(step, Ask) or step.model is not None:
@@ -138,7 +143,11 @@ class Judging:
         Without a text the expected answer takes the place of the missing one.
         """
         question = self._asked(case, example)
-        if question is None or not self._converses(question.metric):
+        if question is None:
+            return None
+        if self._may_be_unclear(question.metric):
+            return verdict_of(self.registry, question, text, example, compat=self.compat)
+        if not self._converses(question.metric):
             return None
         return judgement(self.registry, question, text, example, compat=self.compat)
 
@@ -165,14 +174,28 @@ class Judging:
     def metrics_with_judge(self, dataset: str, strategy: str, named: Iterable[str]) -> list[str]:
         """Return the metrics of a dataset and a strategy that are conversations.
 
-        `named` are the metrics that examples name.
+        With a judge these include the metrics whose unclear scores it decides. `named` are the
+        metrics that examples name.
         """
         metrics = (asked_by(self.registry, dataset, strategy).metric, *named)
-        return [metric for metric in metrics if metric is not None and self._converses(metric)]
+        return [
+            metric
+            for metric in metrics
+            if metric is not None and (self._converses(metric) or self._may_be_unclear(metric))
+        ]
 
     def about(self, case: Case, example: Example | None) -> str:
         """Return the subject of requests to the judge of an example."""
         return of_metric(asked_by(self.registry, case.dataset, case.strategy).about(example).metric)
+
+    def decides_unclear(self, case: Case, example: Example) -> bool:
+        """Return whether the judge is asked only if the score of an answer is unclear."""
+        form = self._asked(case, example)
+        return form is not None and self._may_be_unclear(form.metric)
+
+    def _may_be_unclear(self, metric: str | None) -> bool:
+        function = self.registry.metrics.get(str(metric))
+        return self.judge is not None and getattr(function, "may_be_unclear", False)
 
     def _converses(self, metric: str | None) -> bool:
         return metric is not None and converses(self.registry.metrics.get(metric))

@@ -81,6 +81,7 @@ class ModelPlan:
         judges: whether the model is the judge; `cases` are then the answers to judge.
         supposed: questions to the judge that contain the expected answer in place of a missing
             one.
+        at_most: those of them that are asked only if the answer is unclear.
         unknown: answers for which programs must run before the judge's questions are known.
         priced_by_reply: whether a call's price is known only from its reply.
         sent: parameters as the server receives them, if equal for all datasets.
@@ -118,6 +119,7 @@ class ModelPlan:
     pictures: int = 0
     judges: bool = False
     supposed: int = 0
+    at_most: int = 0
     unknown: int = 0
     priced_by_reply: bool = False
     sent: dict[str, Any] | None = None
@@ -309,6 +311,7 @@ def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPl
         exact=exact,
         judges=True,
         supposed=round(judge.supposed),
+        at_most=round(judge.at_most),
         unknown=round(judge.unknown),
         room=runner.models.room(judge.judge, None),
         **_figures(runner, judge.judge, facts, calls, prompts=prompts, replies=judge.replies),

@@ -12,6 +12,7 @@ from pytest_tablebench.datasets import AskedDataset, Dataset, asked_dataset
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.metrics.steps import Grade
+from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
@@ -165,6 +166,27 @@ def judgement(
     metric, metrics, context = str(form.metric), registry.metrics, example.context
     conversation = begin(metric, prediction, references, compat=compat, metrics=metrics, **context)
     return _with_main_part(form, _read_by(conversation, compat))
+
+
+def verdict_of(
+    registry: Registry, form: AskedDataset, reply: str | None, example: Example, *, compat: Compat
+) -> Judgement:
+    """Score a raw reply with a plain metric; ask the judge if the score is unclear.
+
+    A reply of None is missing. It may become unclear, so the judge is asked about the expected
+    answer.
+    """
+    judged = ScoredReply(Score(0.0, unclear=True), example.target, example.references)
+    if reply is not None:
+        judged = judge_example(registry, form, reply, example, compat=compat)
+    if judged.score is None:
+        raise SettingsError(f"dataset {form.dataset.name!r} has no metric")
+    if not judged.score.unclear:
+        return judged.score
+    conversation = decision(
+        judged.score, judged.prediction, judged.references, question=example.question
+    )
+    return _main_part(form, (yield from _read_by(conversation, compat)))
 
 
 def _read_by(conversation: Judgement, compat: Compat) -> Judgement:

@@ -16,7 +16,7 @@ def summary(cut_off: int, truncated: int, cases: int = 50) -> dict[str, Any]:
             score=None if number < cut_off else 1.0,
             passed=None if number < cut_off else True,
             reason="cut_off" if number < cut_off else None,
-            cuts={"cut_off": 1.0}
+            tallies={"cut_off": 1.0}
             if number < cut_off
             else {"truncated": 1.0}
             if number < cut_off + truncated

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import ScoreRow, spread, summarize
-from pytest_tablebench.results.record import cuts_of
+from pytest_tablebench.results.record import tallies_of
 from tests.support.present import present
 
 CONFIGURATIONS = [
@@ -33,7 +33,7 @@ def cells(example, *scores, dataset="d", benchmark="b", reason="timeout"):
             score,
             None if score is None else score >= 1.0,
             reason if score is None else None,
-            cuts=cuts_of(reason if score is None else None, ()),
+            tallies=tallies_of(reason if score is None else None, ()),
         )
         for (serializer, perturbation), score in zip(CONFIGURATIONS, scores, strict=False)
     ]
@@ -105,7 +105,7 @@ def test_an_example_without_any_answer_is_in_no_mean():
 def test_truncated_replies_are_counted_in_each_scope():
     records = [
         *cells("e1", 1.0, None, 0.5, 0.0, reason="cut_off"),
-        *(replace(cell, cuts={"truncated": 1.0}) for cell in cells("e2", 1.0, 1.0)),
+        *(replace(cell, tallies={"truncated": 1.0}) for cell in cells("e2", 1.0, 1.0)),
         *cells("e3", None, 1.0, reason="timeout"),
     ]
     scope = dataset_scope(records)
@@ -113,7 +113,9 @@ def test_truncated_replies_are_counted_in_each_scope():
     assert scope["perturbations"]["transpose"]["cut_off"] == 1 / 4
     assert scope["serializers"]["csv"]["truncated"] == 0.0
     assert "cut_at" not in scope
-    limits = [replace(records[1], cuts=cuts_of("cut_off", (), limit)) for limit in (512, 8704)]
+    limits = [
+        replace(records[1], tallies=tallies_of("cut_off", (), limit)) for limit in (512, 8704)
+    ]
     assert dataset_scope([limits[0], replace(limits[1], repeat=2)])["cut_at"] == [512, 8704]
     repeated = [*records, replace(records[1], repeat=2)]
     assert dataset_scope(repeated)["cut_off"] == 2 / 9

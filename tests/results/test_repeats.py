@@ -102,7 +102,7 @@ def test_records_and_rows_fold_into_the_same_cells():
             **{
                 name: getattr(cell, name)
                 for name in ScoreRow.__dataclass_fields__
-                if name not in {"answer_mark", "cuts"}
+                if name not in {"answer_mark", "tallies"}
             },
         )
         for n, cell in enumerate(RUN)

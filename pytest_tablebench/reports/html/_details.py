@@ -115,6 +115,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         "model": record.model,
         "metric": record.metric,
         "flags": list(record.flags),
+        **({} if record.why is None else {"why": record.why[:400]}),
         "latency": finite(record.latency_s, 4),
         "prompt_tokens": record.prompt_tokens,
         "completion_tokens": record.completion_tokens,

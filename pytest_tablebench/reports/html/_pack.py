@@ -23,16 +23,18 @@ from pytest_tablebench.reports.html._details import (
 )
 from pytest_tablebench.reports.html._pack_texts import PROMPTS, TABLES, TextPlaces, packed_texts
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.record import UNCLEAR
 from pytest_tablebench.results.texts import Text, example_key
 from pytest_tablebench.util.names import are, counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.html._ahead import PageAhead
 
-MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER = (1 << bit for bit in range(8))
+MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER, VAGUE = (1 << bit for bit in range(9))
 """Marks of a case. Its example is right in some configurations and wrong in others. It is worse, or
 better, than in the other run. Its text differs from the snapshot, with the same or another verdict.
-Only this run, or only the other run, has no answer. Its answer differs from the other run's."""
+Only this run, or only the other run, has no answer. Its answer differs from the other run's. Its
+reply is unclear."""
 
 _ANSWER = 120
 _COLUMNS = (
@@ -139,7 +141,8 @@ def _index(
         columns["outcome"].append(outcome_of(record))
         columns["score"].append(finite(record.score, 4))
         columns["reason"].append(reason)
-        columns["marks"].append(marks.get(record.case_id, 0) | (MIXED if key in mixed else 0))
+        marked = (MIXED if key in mixed else 0) | (VAGUE if UNCLEAR in record.flags else 0)
+        columns["marks"].append(marks.get(record.case_id, 0) | marked)
         columns["answer"].append(text_of(record.prediction)[:_ANSWER])
         columns["table"].append(places.tables.get(example, -1))
         columns["prompt"].append(places.prompts.get(record.prompt_digest or "", -1))

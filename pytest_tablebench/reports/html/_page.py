@@ -16,7 +16,7 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
     difference_of,
 )
-from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
+from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
 from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import cluster_lines
@@ -130,7 +130,7 @@ def write_page(
         before=before,
         ahead=ahead,
     )
-    cut = [*([line] if (line := cut_line(summary, run)) else []), *thinking_lines(summary)]
+    cut = [*reply_lines(summary, run), *thinking_lines(summary)]
     plots, plot_notes = _facts.plots(records, loaded.scores)
     plots["efforts"] = [
         plot
@@ -244,7 +244,7 @@ def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
     unanswered = sum(record.score is None for record in records)
     share = unanswered / len(records) if records else None
     yield f"no answer: {percent(share)} ({counted(unanswered, 'case')})"
-    cut, truncated = (sum(name in record.cuts for record in records) for name in CUTS)
+    cut, truncated = (sum(name in record.tallies for record in records) for name in CUTS)
     if cut or truncated:
         cases = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
         yield f"replies cut off: {percent((cut + truncated) / len(records))} ({cases})"

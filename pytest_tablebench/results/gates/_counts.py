@@ -28,6 +28,7 @@ _COUNTED = {
     "no_answer": ("has no answer", "have no answer"),
     "cut_off": ("was cut off before an answer", "were cut off before an answer"),
     "truncated": ("has a truncated answer", "have a truncated answer"),
+    "unclear": ("is unclear", "are unclear"),
 }
 
 
@@ -118,7 +119,7 @@ def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
     columns = about(sheet, gate)
     cases, lost = sheet.counts()
     if gate.measure != "no_answer":
-        lost = sheet.cut(gate.measure)
+        lost = sheet.tally(gate.measure)
     return cases[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
 
 

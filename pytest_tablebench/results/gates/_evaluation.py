@@ -37,6 +37,9 @@ from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
 Correction = Literal["holm", "none"]
 
+DECIDE = "a judge (--bench-judge) or labels (`tablebench labels`) decide them"
+"""The advice about unclear replies."""
+
 
 def judge_gates(
     records: ScoreTable | Iterable[Any],
@@ -152,10 +155,45 @@ class EvaluatedGate:
 
 
 def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
-    """Judge one gate alone by its interval. Gates on cost stay undecided."""
+    """Judge one gate alone by its interval. Gates on cost stay undecided.
+
+    A gate whose verdict would differ if the unclear replies were right is undecided, too.
+    """
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
     scopes = scopes.sliced(gate)
+    result = _evaluate(gate, scopes, tail)
+    return result if gate.counted else unclear_result(gate, result, scopes, tail)
+
+
+def unclear_result(
+    gate: Gate, result: GateResult, scopes: Scopes, tail: float, *, stopped: bool = False
+) -> GateResult:
+    """Return the result, undecided if it would have another state with unclear replies as right.
+
+    A state that a stopping rule decided (`stopped`) is compared by the point estimate alone,
+    because the rule's evidence is not the interval's.
+    """
+    as_right = scopes.unclear_as_right(gate)
+    if as_right is None:
+        return result
+    other = _evaluate(gate, as_right, tail)
+    state = other.state_point if stopped else other.state
+    text = (
+        f"unclear replies count as wrong; if they were right, the estimate would be {{}}. {DECIDE}"
+    )
+    text = text.format("unknown" if other.estimate is None else number(other.estimate))
+    if result.state not in ("undecided", state):
+        text = f"the gate {result.state} only because {text}"
+        result = replace(result, state="undecided", p=None, reason=text)
+    elif state != result.state:
+        result = replace(result, notes=(*result.notes, f"{text[0].upper()}{text[1:]}."))
+    if result.state_point != other.state_point:
+        result = replace(result, state_point="undecided")
+    return result
+
+
+def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     shrunk = scopes.shrunk(gate)
     if shrunk is not None:
         return GateResult(gate=gate.text, bound=gate.bound, reason=shrunk)
@@ -292,7 +330,12 @@ def point_result(result: GateResult) -> GateResult:
     if result.method == "count":
         return result
     text = "no estimate"
-    if result.estimate is not None:
+    if result.estimate is not None and result.state_point == "undecided":
+        text = (
+            f"the estimate {number(result.estimate)} is on the other side of the bound "
+            f"{number(result.bound)} if the unclear replies are right; {DECIDE}"
+        )
+    elif result.estimate is not None:
         word = "meets" if result.state_point == "holds" else "misses"
         text = f"the estimate {number(result.estimate)} {word} the bound {number(result.bound)}"
         text += "; judged on the estimate alone"

@@ -9,17 +9,18 @@ from difflib import get_close_matches
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
-    "performance", "robustness", "pass_rate", "no_answer", "cut_off", "truncated", "cost",
-    "consistency", "changed_meaning",
+    "performance", "robustness", "pass_rate", "no_answer", "cut_off", "truncated", "unclear",
+    "cost", "consistency", "changed_meaning",
 )  # fmt: skip
 """The measures of gates. Any other name is a part of the score."""
 
-COUNTS = ("no_answer", "cut_off", "truncated")
-"""The measures that count cases: without an answer, or with a reply cut by a token limit."""
+COUNTS = ("no_answer", *TALLIES)
+"""The measures that count cases."""
 
 _TAG = re.compile(r"\{([^{}]*)\}\s*")
 _PART = re.compile(r"[\w@^:/+-]{1,80}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of
+from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.results.score_table import field_of
 from pytest_tablebench.results.sheets import Configuration, ScoreSheet, with_clusters
 from pytest_tablebench.util.arrays import np
@@ -75,6 +76,7 @@ class PlannedCells:
                 tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
                 altered=frozenset(altered),
                 clusters=[""] * len(examples),
+                tallies={tally: np.zeros(shape) for tally in TALLIES},
             )
         return cls(sides, planned, places)
 
@@ -97,6 +99,8 @@ class PlannedCells:
             tags = (field_of(record, marks) or {}) if arrays else {}
             for name in arrays.keys() & tags.keys():
                 arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
+        for name in (field_of(record, "tallies") or {}).keys() & side.tallies.keys():
+            side.tallies[name][place[1:]] = 1.0
         if side.answer_marks is not None:
             side.answer_marks[place[1:]] = field_of(record, "answer_mark") or 0
         cluster = field_of(record, "cluster")

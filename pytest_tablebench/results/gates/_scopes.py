@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results.gates._grammar import Gate
@@ -77,6 +77,16 @@ class Scopes:
             self,
             self.labels,
         )
+
+    def unclear_as_right(self, gate: Gate) -> Scopes | None:
+        """Return the scopes if every unclear reply of the run were right; None without any."""
+        sheets = dict(self.new.datasets)
+        for name in self.datasets(gate):
+            if name in sheets and (sheet := sheets[name].unclear_as_right) is not None:
+                sheets[name] = sheet
+        if all(sheet is self.new.datasets[name] for name, sheet in sheets.items()):
+            return None
+        return replace(self, new=replace(self.new, datasets=sheets), _pairs={}, _slices={})
 
     def datasets(self, gate: Gate) -> list[str]:
         """Return the names of the datasets in a gate's scope; empty for an unknown scope."""

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from pytest_tablebench.config.efforts import SCOPE
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates._counts import evaluate_cost
-from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
+from pytest_tablebench.results.gates._evaluation import (
+    EvaluatedGate,
+    correct,
+    evaluate_gate,
+    unclear_result,
+)
 from pytest_tablebench.results.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._planned_cells import PlannedCells
 from pytest_tablebench.results.gates._result import GateResult, State
@@ -228,7 +233,10 @@ class StoppingRule(ABC):
             elif gate.counted:
                 results.append(evaluate_gate(gate, scopes, self.alpha / 2))
             elif place in self._results:
-                results.append(self._results[place])
+                tail, result = self.alpha / 2, self._results[place]
+                results.append(
+                    unclear_result(gate, result, scopes.sliced(gate), tail, stopped=True)
+                )
             else:
                 result = self.final(place, scopes)
                 if not finished and place not in self._undecidable:

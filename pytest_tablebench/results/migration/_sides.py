@@ -25,7 +25,7 @@ def side_of(run: LoadedRun) -> Side:
     facts, total = run.run, max(1, len(records))
     answered = [record for record in records if record.raw is not None]
     spent = spent_on(answered)
-    cuts = Counter(name for record in records for name in record.cuts)
+    tallies = Counter(name for record in records for name in record.tallies)
     reasons = Counter(str(record.reason) for record in records if record.score is None)
     cost = spent["cost_usd"]
     tokens = {name: spent.get(name) for name in _TOKENS}
@@ -37,8 +37,8 @@ def side_of(run: LoadedRun) -> Side:
         cases=len(records),
         stored=sum(record.from_store for record in records),
         no_answer=sum(reasons.values()) / total,
-        cut_off=cuts["cut_off"] / total,
-        truncated=cuts["truncated"] / total,
+        cut_off=tallies["cut_off"] / total,
+        truncated=tallies["truncated"] / total,
         reasons=dict(reasons.most_common()),
         latency=_latency(answered),
         price=None if cost is None else 1000 * cost / each,

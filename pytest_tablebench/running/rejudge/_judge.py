@@ -17,7 +17,7 @@ from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import converses, not_judged, of_metric, request_of
 from pytest_tablebench.running.limits import stored
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_texts
+from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_texts, verdict_of
 from pytest_tablebench.serializers.content import digest_of
 
 if TYPE_CHECKING:
@@ -71,8 +71,14 @@ class StoredJudge:
         return ProviderPool(settings, self._registry, judged_as(run, settings))
 
     def scores(self, dataset: AskedDataset) -> bool:
-        """Return whether a dataset's metric is a conversation."""
-        return converses(self._registry.metrics.get(str(dataset.metric)))
+        """Return whether a dataset's metric is a conversation, or the judge decides its scores."""
+        metric = self._registry.metrics.get(str(dataset.metric))
+        return converses(metric) or self.decides_unclear(dataset)
+
+    def decides_unclear(self, dataset: AskedDataset) -> bool:
+        """Return whether the judge is asked only about unclear scores of a dataset."""
+        metric = self._registry.metrics.get(str(dataset.metric))
+        return isinstance(self.name, str) and getattr(metric, "may_be_unclear", False)
 
     def score(
         self, record: Record, dataset: AskedDataset, example: Example, compat: Compat
@@ -82,7 +88,8 @@ class StoredJudge:
         prediction, references = processed_texts(
             registry, dataset, reply, example.references, compat
         )
-        conversation = judgement(registry, dataset, reply, example, compat=compat)
+        begin = verdict_of if self.decides_unclear(dataset) else judgement
+        conversation = begin(registry, dataset, reply, example, compat=compat)
         self.asked, self.steps = False, []
         score = follow(
             conversation, lambda step, number: self._stored(record, dataset, step, number)

@@ -19,7 +19,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.calibration import summary_entry
 from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json, recorded_text
 from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
-from pytest_tablebench.results.labelled_cases import labelled_cases
+from pytest_tablebench.results.labelled_cases import decided, labelled_cases
 from pytest_tablebench.results.labels import Label, read_labels, write_labels
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media
@@ -158,6 +158,8 @@ def rejudge(
         notes += opener.notes
     elif new_thresholds:
         judged = [under(record, new_thresholds.get(record.dataset)) for record in records]
+    if labels := read_labels(path):
+        judged = decided(judged, labels)
     asserted = [
         record
         for record in records
@@ -185,7 +187,7 @@ def rejudge(
         run_data |= totals_with(run, records, judged)
     summary = summary_of(run_data, judged)
     add_spending(summary, lambda: judged)
-    if labels := read_labels(path):
+    if labels:
         summary["judged"] = summary_entry(labelled_cases(judged, labels))
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)

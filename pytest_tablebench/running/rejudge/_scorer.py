@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
+from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.datasets import asked_dataset, cluster_of, open_dataset
 from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.unclear import BY_JUDGE
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
+from pytest_tablebench.results.labelled_cases import BY_PEOPLE
+from pytest_tablebench.results.record import (
+    ASSERTION,
+    UNCLEAR,
+    Outcome,
+    Record,
+    outcome_of_score,
+)
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import example_perturber, table_perturber
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping, with_judge_steps
@@ -124,6 +133,8 @@ _UNSCORED: dict[str, Any] = {
 }
 """The fields of a record without a score."""
 
+_OF_VERDICTS = (UNCLEAR, BY_JUDGE, BY_PEOPLE)
+
 _OF_JUDGES = re.compile("not_judged$|judge_")
 """Flags about a judge's reply, or about a missing one."""
 
@@ -166,6 +177,8 @@ class Scorer:
         if record.raw is None or record.metric == ASSERTION or record.reason == CUT_OFF:
             return False
         form = self._asked(record, self._load(record.dataset, record.example_id))
+        if self.judges.decides_unclear(form) and not {UNCLEAR, BY_JUDGE}.intersection(record.flags):
+            return False
         return record.metric in {None, form.metric} and self.judges.scores(form)
 
     def _asked(self, record: Record, example: Example) -> AskedDataset:
@@ -222,6 +235,7 @@ class Scorer:
         parts = parts_of_answer(record, self.opener.registry)
         new = {**fields, "parts": {**fields["parts"], **parts}}
         flags, judging = new.pop("flags", ()), new.pop("judging", None)
+        record = replace(record, flags=tuple(f for f in record.flags if f not in _OF_VERDICTS))
         if record.reason == CUT_OFF:
             example = self._load(record.dataset, record.example_id)
             metric = self._asked(record, example).metric
@@ -230,6 +244,8 @@ class Scorer:
         elif self.judged_alone:
             kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
             new["flags"] = (*kept, *flags)
+        else:
+            new["flags"] = (*record.flags, *(flag for flag in flags if flag in _OF_VERDICTS))
         scored = replace(record, **new)
         if judging is not None:
             scored = with_judge_steps(scored, judging)
@@ -261,10 +277,10 @@ class Scorer:
     def _score(self, record: Record, example: Example) -> dict[str, Any]:
         prediction, scored = self._scored(record, example, self.opener.compat)
         part = scored.part if self.judged_alone else self._part(record, example, scored)
-        fields = {}
+        flags = (*scored.flags, *([UNCLEAR] if scored.unclear else []))
+        fields: dict[str, Any] = {"flags": flags, "why": redact(scored.why) or None}
         if self.judged_alone:
-            metric = self._asked(record, example).metric
-            fields = {"metric": metric, "reason": None, "flags": scored.flags}
+            fields |= {"metric": self._asked(record, example).metric, "reason": None}
         return fields | {
             "score": scored.parts.get(part, scored.value) if part else scored.value,
             "part": part,

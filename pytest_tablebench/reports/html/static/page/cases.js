@@ -105,13 +105,17 @@ filter("part", "Part", {
 // Marks of `_pack.py`; marks without a case are left out.
 const FLIPS = [["mixed", "right and wrong by configuration", 1], ["regressed", "regressed", 2], ["improved", "improved", 4],
   ["unanswered", "newly unanswered", 32], ["answered", "newly answered", 64], ["changed", "changed", 230],
-  ["other", "answer changed", 24], ["turned", "verdict flipped", 16]];
+  ["other", "answer changed", 24], ["turned", "verdict flipped", 16]], UNCLEAR = 256;
 filter("f", "Flip", {
   options: () => FLIPS.filter(([, , bits]) => page.columns.marks.some((mark) => mark & bits)).map(([name, label]) => [name, label]),
   test: (value) => {
     const bits = FLIPS.find(([name]) => name === value)?.[2] ?? 0;
     return (i) => (page.columns.marks[i] & bits) !== 0;
   },
+});
+filter("unclear", "Unclear", {
+  options: () => page.columns.marks.some((mark) => mark & UNCLEAR) ? [["yes", "no rule decides"]] : [],
+  test: () => (i) => (page.columns.marks[i] & UNCLEAR) !== 0,
 });
 // Without corrections the page has no such column.
 const GOLD = [["differs", "verdict differs", (i) => page.columns.corrected[i] < 4 && page.columns.corrected[i] !== page.columns.outcome[i]],

@@ -10,6 +10,7 @@ const factCard = (i, detail) => {
   line.append(badge);
   if (page.columns.score[i] !== null) line.append(fact("score", page.columns.score[i]));
   if (metric) line.append(fact("metric", metric));
+  if (detail.why) line.append(fact("why", detail.why));
   if (page.isCorrected(i)) {
     const by = page.columns.corrected_score[i];
     const result = page.CORRECTED[page.columns.corrected[i]] + (by === null ? "" : ", score " + by);

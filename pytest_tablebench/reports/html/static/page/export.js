@@ -16,7 +16,7 @@ const cell = (value) => {
 };
 const whole = async (i) => {
   const { data, columns: of } = page, detail = await entry("details", i), example = page.exampleOf(i);
-  const { id, reply, prediction, references, parts, strategy, modality, model, metric, flags } = detail;
+  const { id, reply, prediction, references, parts, strategy, modality, model, metric, flags, why } = detail;
   const other = detail.before, replies = other?.is_same ? detail : other;
   const before = !of.outcome_before ? {} : {
     outcome_before: other ? OUTCOMES[other.outcome] : null, score_before: other ? other.score : null,
@@ -28,7 +28,7 @@ const whole = async (i) => {
     strategy, modality, ...detail.effort ? { effort: detail.effort } : {}, model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
     reason: of.reason[i] < 0 ? null : data.reasons[of.reason[i]], question: example.question, prediction, raw: reply,
     cut: detail.reply_length > (reply ?? "").length || detail.prediction_length > (prediction ?? "").length,
-    references, parts, checks: Object.fromEntries(detail.checks.map(({ name, passed }) => [name, passed])), flags,
+    references, parts, checks: Object.fromEntries(detail.checks.map(({ name, passed }) => [name, passed])), flags, ...why ? { why } : {},
     tags: Object.fromEntries(example.tags.map((number) => [data.tags[number].name, data.tags[number].value])),
     latency_s: detail.latency, prompt_tokens: detail.prompt_tokens, completion_tokens: detail.completion_tokens,
     cost_usd: detail.cost, prompt_digest: detail.prompt_digest, note: page.notes()[id] ?? null, ...before,

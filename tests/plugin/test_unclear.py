@@ -1,0 +1,148 @@
+"""Replies that no rule decides: counted as wrong, named, and decided by a judge or by people."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tablebench.cli import main
+
+CONFTEST = """
+from pytest_tablebench import Table
+from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.metrics import Score, may_be_unclear
+from pytest_tablebench.models import Reply
+
+REPLIES = {"ada": "36", "bo": "41 or 42", "cy": "12 or 13", "di": "unknown"}
+
+
+@may_be_unclear
+def vague(prediction, references, **_):
+    if prediction == references[0]:
+        return Score(1.0, {"vague": 1.0}, "vague")
+    if references[0] in prediction:
+        return Score(0.0, {"vague": 0.0}, "vague", unclear=True, why="two values <b>\\x1b[31m")
+    return Score(0.0, {"vague": 0.0}, "vague", why="not in the reply")
+
+
+def pytest_tablebench_register_metric(register):
+    register("vague", vague)
+
+
+def pytest_tablebench_register_dataset(register):
+    table = Table(["Name", "Age"], [["ada", "36"], ["bo", "41"], ["cy", "12"], ["di", "9"]])
+    questions = [
+        table_question(name, table, f"How old is {name}?", [age], cluster=name)
+        for name, age in table.rows
+    ]
+    register(TableQuestions("ages", questions, metric="vague", threshold=1.0))
+
+
+class Model:
+    def __init__(self, model):
+        self.model = model
+
+    def complete(self, request):
+        if self.model.startswith("judge/"):
+            assert "Expected answer" in request.text
+            return Reply("Yes." if "41 or 42" in request.text else "no")
+        name = request.text.rpartition("How old is ")[2].partition("?")[0]
+        return Reply(REPLIES[name])
+
+
+def pytest_tablebench_register_provider(register):
+    for prefix in ("plain", "judge"):
+        register(prefix, lambda model, settings: Model(model))
+"""
+
+SUITE = """
+import pytest
+from pytest_tablebench import assert_score
+
+
+@pytest.mark.tablebench("ages")
+def test_ages(case, answer):
+    assert_score(case, answer)
+"""
+
+
+@pytest.fixture
+def ages(bench):
+    """A folder with four questions; two replies to them are unclear."""
+    bench.pytester.makeconftest(CONFTEST)
+    bench.suite(SUITE)
+    return bench
+
+
+def flags(records):
+    return {record["example_id"]: (record["outcome"], record["flags"]) for record in records}
+
+
+def test_unclear_replies_count_as_wrong_and_leave_a_gate_undecided(ages, capsys):
+    gates = ["ages.pass_rate >= 0.5", "ages.unclear <= 0.5"]
+    options = [f"--bench-gate={gate}" for gate in gates]
+    result = ages.run("--model=plain/any", "--bench-gate-point", *options)
+    assert result.ret == 11
+    assert flags(ages.records()) == {
+        "ada": ("right", []),
+        "bo": ("wrong", ["unclear"]),
+        "cy": ("wrong", ["unclear"]),
+        "di": ("wrong", []),
+    }
+    assert [record.get("why") for record in ages.records()] == [
+        None,
+        *["two values <b>\x1b[31m"] * 2,
+        "not in the reply",
+    ]
+    scope = ages.summary()["benchmarks"]["own"]["datasets"]["ages"]
+    assert (scope["pass_rate"], scope["pass_rate_high"], scope["unclear"]) == (0.25, 0.75, 0.5)
+    text = result.stdout.str()
+    assert "50.0 % unclear, counted as wrong; pass rate 25.0 to 75.0 %" in text
+    assert "the estimate 0.25 is on the other side of the bound 0.5 if the unclear" in text
+    assert "2 of 4 cases are unclear (0.5)" in text
+    assert "unclear: two values <b>\\x1b[31m" in text
+    assert "unclear, counted as wrong" in (ages.path / "run" / "summary.md").read_text("utf-8")
+    capsys.readouterr()
+    assert main(["show", str(ages.path / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("2 unclear replies, counted as wrong\nages/bo/")
+    assert "got:      41 or 42\n  why:      two values <b>\\x1b[31m\n" in shown
+
+
+def test_a_judge_decides_the_unclear_replies_alone(ages):
+    judged = ("--model=plain/any", "--bench-judge=judge/any", "--bench-store=answers")
+    plan = ages.run(*judged, "--bench-plan").stdout.str()
+    assert "judge judge/any: at most 4 questions of these" in plan
+    ages.run(*judged)
+    assert flags(ages.records()) == {
+        "ada": ("right", []),
+        "bo": ("right", ["decided_by_judge"]),
+        "cy": ("wrong", ["decided_by_judge"]),
+        "di": ("wrong", []),
+    }
+    bo = ages.records()[1]
+    assert (bo["score"], bo["parts"], bo.get("why")) == (1.0, {"vague": 1.0}, None)
+    assert [step["model"] for step in bo["steps"]] == [None, "judge/any"]
+    assert ages.facts()["calls_paid"] == 6
+    ages.run(*judged, "--bench-replay", results="again")
+    assert flags(ages.records("again")) == flags(ages.records())
+    assert ages.facts("again")["calls_paid"] == 0
+
+
+def test_people_decide_unclear_replies(ages, capsys):
+    ages.run("--model=plain/any")
+    cases = [record["case_id"] for record in ages.records() if "unclear" in record["flags"]]
+    rows = [f"{case},{label},ada,\n" for case, label in zip(cases, ("right", "wrong"), strict=True)]
+    labels = ages.path / "labels.csv"
+    labels.write_text("case_id,label,who,when\n" + "".join(rows), encoding="utf-8")
+    run, out = str(ages.path / "run"), str(ages.path / "decided")
+    capsys.readouterr()
+    assert main(["labels", run, str(labels)]) == 0
+    assert "2 of 2 unclear cases decided; `tablebench rejudge" in capsys.readouterr().out
+    gate = "--bench-gate=ages.pass_rate >= 0.5"
+    assert main(["rejudge", run, "-o", out, "--bench-gate-point", gate]) == 0
+    assert flags(ages.records("decided")) == {
+        "ada": ("right", []),
+        "bo": ("right", ["decided_by_people"]),
+        "cy": ("wrong", ["decided_by_people"]),
+        "di": ("wrong", []),
+    }
