@@ -76,7 +76,7 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
     if not questions.is_file():
         raise DataError(f"{questions} does not exist")
     place = questions.parent if folder is None else folder
-    if folder is not None:
+    if folder is not None and folder.resolve() != questions.resolve().parent:
         try:
             folder.mkdir(parents=True)
             shutil.copyfile(questions, folder / questions.name)
@@ -103,7 +103,8 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
             f"no dataset in {options.folder}: it needs questions.csv, .jsonl or .xlsx; "
             f"`tablebench new DIR` writes an example"
         )
-    registry = command_registry()
+    places = (data, *(data / dataset.folder for dataset in datasets))
+    registry = command_registry(None, *places)
     names: dict[str, list[str]] = {
         "serializers": list(registry.serializers),
         "perturbations": list(registry.perturbations),

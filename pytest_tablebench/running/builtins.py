@@ -179,19 +179,25 @@ def registry_with(data: Path | None, plugins: Sequence[str] = ()) -> Registry:
     return Registry.from_hooks(manager.hook, data=data)
 
 
-def command_registry(data: Path | None = None) -> Registry:
-    """Return the registry of a command, equal to a session's registry in the same folder."""
-    return registry_with(data, command_plugins())
+def command_registry(data: Path | None = None, *folders: Path) -> Registry:
+    """Return the registry of a command, equal to a session's registry in the same folder.
+
+    `folders` are further folders whose conftest.py a session over them would read.
+    """
+    return registry_with(data, command_plugins(folders=folders))
 
 
-def command_plugins(named: Sequence[str] = ()) -> list[str]:
-    """Return the plugins of a command: installed extensions, the folder's conftest.py, `named`.
+def command_plugins(named: Sequence[str] = (), *, folders: Sequence[Path] = ()) -> list[str]:
+    """Return the plugins of a command: installed extensions, conftest.py files, `named`.
+
+    The conftest.py files come from the current folder and from `folders`.
 
     An extension or conftest.py that cannot be loaded is a note on standard error.
     """
     modules = {str(Path(name).resolve()) if name.endswith(".py") else name for name in named}
     loadable = []
-    for name in (*_installed_extensions(), *_conftest(Path.cwd())):
+    conftests = (name for folder in (Path.cwd(), *folders) for name in _conftest(folder))
+    for name in dict.fromkeys((*_installed_extensions(), *conftests)):
         if name in modules:
             continue
         try:

@@ -20,7 +20,8 @@ from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
 from pytest_tablebench.tables.content import AnyTable, Cell
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.html_limits import check_markup
-from pytest_tablebench.tables.workbook_package import checked_workbook
+from pytest_tablebench.tables.workbook_package import checked_workbook, is_package
+from pytest_tablebench.tables.workbook_texts import restore_texts
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
@@ -189,13 +190,18 @@ def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
     return _read_bytes(file, where, ""), file.name, where
 
 
-def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
-    """Return one sheet of a workbook and its label for messages; no formula is run.
+def open_workbook(data: bytes, where: str) -> tuple[Workbook, bool]:
+    """Return a workbook, and whether it lacks number formats and hidden lines.
 
-    Raises `TableError` for a workbook beyond the limits of `workbook_package`.
+    No formula is run. Raises `TableError` for a workbook that no library reads, or beyond the
+    limits of `workbook_package`.
     """
     import openpyxl
 
+    from pytest_tablebench.tables.other_workbooks import stored_workbook
+
+    if not is_package(data):
+        return stored_workbook(data, where), True
     data = checked_workbook(data, where)
     try:
         with warnings.catch_warnings():
@@ -204,9 +210,15 @@ def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, st
             workbook = openpyxl.load_workbook(
                 io.BytesIO(data), read_only=False, data_only=True, keep_links=False
             )
-    except Exception as error:  # a damaged file can raise nearly any exception
-        raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
-    chosen = _choose_sheet(workbook, sheet, where)
+    except Exception:  # a file that another program opens can raise nearly any exception
+        return stored_workbook(data, where), True
+    restore_texts(workbook)
+    return workbook, False
+
+
+def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
+    """Return one sheet of a workbook and its label for messages, as `open_workbook` does."""
+    chosen = choose_sheet(open_workbook(data, where)[0], sheet, where)
     return chosen, f"{where}, sheet {chosen.title!r}"
 
 
@@ -232,7 +244,8 @@ def flat_sheet(kind: type[AnyTable], sheet: Worksheet, where: str, name: str) ->
     return kind(names, tuple(tuple(row) for row in rows), name=name)
 
 
-def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet:
+def choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet:
+    """Return a sheet by its name or its number. Raises `TableError` for an unknown one."""
     worksheets = {worksheet.title: worksheet for worksheet in workbook.worksheets}
     if isinstance(sheet, str):
         if sheet in worksheets:

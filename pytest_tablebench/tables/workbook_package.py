@@ -12,6 +12,7 @@ import zipfile
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
+from pytest_tablebench.tables.workbook_texts import protected_texts
 
 MAX_UNPACKED = 64 * 1024 * 1024
 """The most bytes of all parts together."""
@@ -33,6 +34,24 @@ _REFERENCE = re.compile(
     rb"""\sref\s*=\s*["']\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?["']"""
 )
 _RANGES = {b"mergeCell": "merged cells", b"hyperlink": "link", b"comment": "comment"}
+
+
+_NAMESPACES = (
+    (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"spreadsheetml/2006/main"),
+    (b"http://purl.oclc.org/ooxml/officeDocument/", b"officeDocument/2006/"),
+    (b"http://purl.oclc.org/ooxml/drawingml/", b"drawingml/2006/"),
+)
+"""Namespaces of the strict kind of OOXML, and what openpyxl knows them by."""
+
+
+def is_package(data: bytes) -> bool:
+    """Return whether a file is an .xlsx or .xlsm workbook, from its parts."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+    except Exception:  # a damaged archive can raise nearly any exception
+        return False
+    return "xl/workbook.bin" not in names and "content.xml" not in names
 
 
 def checked_workbook(data: bytes, where: str) -> bytes:
@@ -77,15 +96,16 @@ class _Checked:
         self._filled = self._covered = 0
 
     def slim(self, content: dict[str, bytes]) -> dict[str, bytes] | None:
-        """Return the parts without empty cells; None if they have few."""
+        """Return the parts as openpyxl reads them rightly; None if nothing changes."""
         changed = {}
         for name, part in content.items():
             place = f"{self._where}, part {name[:100]!r}"
             text = _xml(part, place)
             if text is not None:
-                shorter = self._check(text, place)
-                if shorter is not None:
-                    changed[name] = shorter
+                shorter = self._check(text, place) or text
+                readable = protected_texts(_in_usual_namespaces(shorter))
+                if readable is not text:
+                    changed[name] = readable
         return content | changed if changed else None
 
     def _check(self, text: bytes, where: str) -> bytes | None:
@@ -120,6 +140,14 @@ class _Checked:
                     f"{where}: {kind} {place} cover {rows:,} x {columns:,} cells, "
                     f"{self._covered:,} with those before; at most {MAX_COVERED:,} are read"
                 )
+
+
+def _in_usual_namespaces(text: bytes) -> bytes:
+    if b"http://purl.oclc.org/ooxml/" not in text:
+        return text
+    for strict, usual in _NAMESPACES:
+        text = text.replace(strict, b"http://schemas.openxmlformats.org/" + usual)
+    return text
 
 
 def _xml(content: bytes, where: str) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from pytest_tablebench.cli import main
@@ -301,3 +302,68 @@ def test_fix_corrects_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "row 4, field 'row': is not JSON" in capsys.readouterr().out
     text = (folder / "questions.jsonl").read_text("utf-8")
     assert text == f"{row}\n{other.replace('x', 'x-2')}no row\n"
+
+
+def test_check_knows_what_a_conftest_of_the_folder_registers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conftest = (
+        "from pytest_tablebench.metrics import Score\n"
+        "def mine(prediction, references, **_):\n    return Score(1.0)\n"
+        "def pytest_tablebench_register_metric(register):\n    register('mine', mine)\n"
+    )
+    files = {**question("Who is 41?", "Bo", "metric=mine"), "conftest.py": conftest}
+    write_folder(tmp_path / "mine", files)
+    assert main(["check", str(tmp_path / "mine")]) == 0, capsys.readouterr().out
+    (tmp_path / "mine" / "conftest.py").unlink()
+    assert main(["check", str(tmp_path / "mine")]) == 1
+    assert "unknown metric 'mine'" in capsys.readouterr().out
+
+
+TWO_HEADERS = (
+    "<table><thead><tr><th rowspan=2>City</th><th colspan=2>2023</th></tr><tr><th>H1</th>"
+    "<th>H2</th></tr></thead><tr><td>Kiel</td><td>1</td><td>2</td></tr></table>"
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "in_table", "code"),
+    [("H1 2023", "", 0), ("2023 H2", "", 0), ("H3 2023", "", 1), ("n/a", "", 1), ("n/a", "no", 0)],
+)
+def test_an_answer_in_no_cell_is_accepted_if_it_is_meant(
+    answer: str, in_table: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = f"table,question,answer,in_table\nt.html,Which half is best?,{answer},{in_table}\n"
+    write_folder(tmp_path / "mine", {"t.html": TWO_HEADERS, "questions.csv": rows})
+    assert main(["check", str(tmp_path / "mine")]) == code, capsys.readouterr().out
+
+
+def test_a_sheet_that_cannot_be_read_is_not_called_unused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "A"
+    sheet.append(["n"])
+    sheet.append([1])
+    other = book.create_sheet("B")
+    other.append(["n"])
+    other["A2"] = "=1+1"  # never calculated
+    (tmp_path / "mine").mkdir()
+    book.save(tmp_path / "mine" / "b.xlsx")
+    rows = "table,question,answer\nb.xlsx#A,What is n?,1\nb.xlsx#B,What is n?,2\n"
+    (tmp_path / "mine" / "questions.csv").write_text(rows, encoding="utf-8")
+    assert main(["check", str(tmp_path / "mine")]) == 1
+    out = capsys.readouterr().out
+    assert "never calculated" in out
+    assert "no question names" not in out
+
+
+def test_new_from_a_file_of_the_same_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(tmp_path / "mine", {"rows.csv": "question,answer\nWho?,Bo\n"})
+    file = tmp_path / "mine" / "rows.csv"
+    assert main(["new", str(tmp_path / "mine"), "--from", str(file)]) == 0, capsys.readouterr()
+    assert (tmp_path / "mine" / "tablebench.toml").is_file()

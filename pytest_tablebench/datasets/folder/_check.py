@@ -89,7 +89,10 @@ def check_dataset(
     for question in questions:
         key = (plain(question.text), question.files)
         first = first_rows.setdefault(key, question.number)
-        problems = [*_of_question(question, cells_of), *of_wording(question, dataset.perturbations)]
+        problems = [
+            *_of_question(question, cells_of, names or {}),
+            *of_wording(question, dataset.perturbations),
+        ]
         if first != question.number:
             problems.append(("question", f"repeats row {first}; remove one of them"))
         all_problems += [Problem(file, question.number, field, text) for field, text in problems]
@@ -162,13 +165,16 @@ def _has_two_headers(table: Table) -> bool:
 
 
 def _of_question(
-    question: FolderQuestion, cells_of: Callable[[Table], set[str]]
+    question: FolderQuestion,
+    cells_of: Callable[[Table], set[str]],
+    names: Mapping[str, Collection[str]],
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for each mistake in a question."""
+    metrics, perturbations = names.get("metric", METRICS), names.get("perturbations", PERTURBATIONS)
     kind, context = question.context["kind"], question.context
     text = plain(question.text)
-    if question.metric is not None and kind not in METRICS:
-        yield "metric", unknown_name("metric", kind, (*KINDS, *METRICS))
+    if question.metric is not None and kind not in metrics:
+        yield "metric", unknown_name("metric", kind, (*KINDS, *metrics))
     for answer in question.answers:
         shown = printable(answer, 40)
         if kind == "number" and read_quantity(answer, context["decimal"]) is None:
@@ -178,9 +184,9 @@ def _of_question(
         if kind != "yes_no" and len(answer) > 1 and " or " not in text and _says(text, answer):
             yield "question", f"contains its answer {shown!r}; ask without it"
     for name in question.perturbations or ():
-        if name.partition("[")[0] not in PERTURBATIONS:
-            yield "perturbations", f"{unknown_name('perturbation', name, PERTURBATIONS)}"
-    if question.tables and kind in {"text", "list", "ordered_list"}:
+        if name.partition("[")[0] not in perturbations:
+            yield "perturbations", unknown_name("perturbation", name, perturbations)
+    if question.tables and question.in_table and kind in {"text", "list", "ordered_list"}:
         yield from _absent(question, cells_of)
     # A question that excludes shuffle_rows asks for a position, not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
@@ -206,6 +212,8 @@ def _absent(
     for answer in question.answers:
         if plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
             continue
+        if any(_is_header_path(answer, table) for table in question.tables):
+            continue
         shown = printable(answer, 40)
         for table in question.tables:
             numeric = [
@@ -225,9 +233,18 @@ def _absent(
         else:
             yield (
                 "answer",
-                f"{shown!r} is in no cell; write it as in the table, or name its metric "
-                f"(free_text, yes_no)",
+                f"{shown!r} is in no cell; write it as in the table, name its metric "
+                f"(free_text, yes_no), or write no in the column in_table",
             )
+
+
+def _is_header_path(answer: str, table: Table) -> bool:
+    """Return whether an answer combines the headers above one column: `H1 2023`."""
+    words = set(plain(answer).split())
+    return any(
+        words == {word for name in table.path(0, place).column for word in plain(name).split()}
+        for place in range(len(table.header) if table.rows else 0)
+    )
 
 
 def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:

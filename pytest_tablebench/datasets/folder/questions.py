@@ -19,7 +19,7 @@ from pytest_tablebench.util.names import known_names, printable
 COLUMNS = (
     *("table", "question", "answer"),
     *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),
-    *("perturbations", "group", "must", "must_not"),
+    *("perturbations", "group", "must", "must_not", "in_table"),
 )
 
 Raw = Mapping[str, Any]
@@ -43,6 +43,7 @@ class FolderQuestion:
         metric: a registered metric; None for `typed_answer`.
         threshold: the pass threshold; None for the dataset's.
         group: the name of its group of dependent questions; None to group by tables.
+        in_table: whether the answer is expected to be a cell.
     """
 
     id: str
@@ -59,6 +60,7 @@ class FolderQuestion:
     metric: str | None = None
     threshold: float | None = None
     group: str | None = None
+    in_table: bool = True
 
 
 def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
@@ -163,7 +165,17 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Fo
         metric=None if context["kind"] in KINDS else context["kind"],
         threshold=_threshold(_text(row.get("threshold"))),
         group=_text(row.get("group")) or None,
+        in_table=_is_in_table(_text(row.get("in_table"))),
     )
+
+
+def _is_in_table(text: str) -> bool:
+    """Return the value of `in_table`, by default yes. Raises `BadRowError`."""
+    if text.lower() in {"", "yes", "true"}:
+        return True
+    if text.lower() in {"no", "false"}:
+        return False
+    raise BadRowError("in_table", f"is {printable(text, 40)!r}; write yes or no")
 
 
 def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, str]:

@@ -28,7 +28,10 @@ MOST_UNPACKED = 64 * 1024 * 1024
 _MOST_FILES = 2_000
 """The most files of the folder that are compared with a misspelt name."""
 
-TABLE_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
+TABLE_KINDS = (
+    *(".csv", ".tsv", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
+    *(".parquet", ".html", ".htm"),
+)
 
 
 class FolderTables:
@@ -51,6 +54,7 @@ class FolderTables:
         self._contents: dict[str, Table | str] = {}
         self._stored: dict[str, StoredValues] = {}
         self._sheets: dict[str, tuple[set[str], set[str]]] = {}
+        self._noted: set[tuple[str, str]] = set()
 
     def path(self, name: str) -> Path:
         """Return the path of a file. Raises `DataError` if it is outside the folder or missing."""
@@ -119,8 +123,8 @@ class FolderTables:
 
     def note_unused_sheets(self) -> None:
         """Add a note for each workbook with visible sheets that no question names."""
-        for name, (used, others) in self._sheets.items():
-            unused = sorted(others - used)
+        for name, (named, visible) in self._sheets.items():
+            unused = sorted(visible - named)
             if unused:
                 names = ", ".join(repr(printable(sheet, 40)) for sheet in unused[:3])
                 more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
@@ -131,11 +135,13 @@ class FolderTables:
                 )
 
     def _workbook(self, written: str, name: str, sheet: str, path: Path) -> Table:
+        named, visible = self._sheets.setdefault(name, (set(), set()))
+        named.add(sheet)  # also if the sheet cannot be read
         read = read_sheet(path, sheet or None, include_hidden=self._include_hidden)
-        used, others = self._sheets.setdefault(name, (set(), set()))
-        if read.sheet not in used:
-            used.add(read.sheet)
-            others.update(read.others)
+        named.add(read.sheet)
+        visible.update((read.sheet, *read.others))
+        if (name, read.sheet) not in self._noted:
+            self._noted.add((name, read.sheet))
             place = f"{printable(name, 80)}#{printable(read.sheet, 40)}"
             self.notes += [f"{place}: {note}" for note in read.notes]
         if read.stored:

@@ -14,10 +14,16 @@ from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.hierarchy import layout
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.hierarchy.xlsx import sheet_grid
-from pytest_tablebench.tables.readers import flat_sheet, open_sheet, read_workbook_bytes
+from pytest_tablebench.tables.other_workbooks import VALUES_ONLY
+from pytest_tablebench.tables.readers import (
+    choose_sheet,
+    flat_sheet,
+    open_workbook,
+    read_workbook_bytes,
+)
 from pytest_tablebench.tables.sheet_view import SheetView, show_sheet
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.tables.workbook_package import MAX_UNPACKED, checked_workbook
+from pytest_tablebench.tables.workbook_package import MAX_UNPACKED
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -29,7 +35,7 @@ MOST_ROWS = 100_000
 _MOST_CELLS = 1_000_000
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-"""The first bytes of a workbook with a password, and of one from Excel before 2007."""
+"""The first bytes of a workbook from Excel before 2007."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,8 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
     has_formulas = _look_over(path)
     try:
         data, name, place = read_workbook_bytes(path)
-        data = checked_workbook(data, place)
-        chosen, where = open_sheet(data, 0 if sheet is None else sheet, place)
+        book, has_values_only = open_workbook(data, place)
+        chosen = choose_sheet(book, 0 if sheet is None else sheet, place)
         sheets = chosen.parent.worksheets if chosen.parent else [chosen]
         shown = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
         if chosen not in shown and (sheet is not None or not shown):
@@ -71,7 +77,7 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             )
         chosen = chosen if chosen in shown else shown[0]
         where = f"{place}, sheet {chosen.title!r}"
-        if has_formulas:
+        if has_formulas and not has_values_only:
             _require_values(data, chosen)
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
@@ -86,7 +92,10 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
         view.stored or {},
         chosen.title,
         others,
-        tuple(_notes(view, len(sheets) - len(shown))),
+        (
+            *_notes(view, len(sheets) - len(shown)),
+            *([VALUES_ONLY] if has_values_only else []),
+        ),
     )
 
 
@@ -111,21 +120,13 @@ def _notes(view: SheetView, hidden_sheets: int) -> Iterator[str]:
 
 def sheet_names(path: Path) -> list[str]:
     """Return the names of a workbook's visible sheets. Raises `DataError`."""
-    import openpyxl
-
     _look_over(path)
     try:
         data, _, place = read_workbook_bytes(path)
-        data = checked_workbook(data, place)
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+        book, _ = open_workbook(data, place)
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
-    except Exception as error:  # a damaged file can raise nearly any exception
-        raise DataError(f"cannot be read as a workbook: {error!r}") from None
-    try:
-        return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
-    finally:
-        book.close()
+    return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
 
 
 def _shortened(message: str, path: Path) -> str:
@@ -138,9 +139,7 @@ def _look_over(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             if stream.read(len(_OLE)) == _OLE:
-                raise DataError(
-                    "is protected by a password, or is an old .xls; save it as .xlsx without one"
-                )
+                return False  # a workbook from Excel before 2007, with stored values
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
             if any(part.flag_bits & 1 for part in parts):

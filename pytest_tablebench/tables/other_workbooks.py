@@ -1,0 +1,100 @@
+"""Workbooks that openpyxl does not read: .xls, .xlsb, .ods, and .xlsx files of unusual programs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.hierarchy.grid import check_size
+from pytest_tablebench.tables.workbook_package import MAX_COVERED, MAX_FILLED
+
+if TYPE_CHECKING:
+    from openpyxl.workbook.workbook import Workbook
+
+VALUES_ONLY = (
+    "number formats, hidden rows and hidden columns cannot be read in this file: stored values of "
+    "all cells are sent (0.25 instead of 25%); save it as .xlsx to send what a program shows"
+)
+"""The note on a workbook that was read without number formats."""
+
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+"""The first bytes of a workbook with a password, and of one from Excel before 2007."""
+
+_SECONDS = 120
+_READERS: dict[str, Callable[[str], Any]] = {
+    "date": dt.date.fromisoformat,
+    "datetime": dt.datetime.fromisoformat,
+    "time": dt.time.fromisoformat,
+    "timedelta": lambda text: dt.timedelta(seconds=float(text)),
+}
+
+
+def stored_workbook(data: bytes, where: str) -> Workbook:
+    """Return a workbook with the stored values, merged cells and hidden sheets of a file.
+
+    `where` is its label in messages. Raises `TableError` for a file that cannot be read.
+    """
+    import openpyxl
+    from openpyxl.styles.cell_style import StyleArray
+    from openpyxl.worksheet.cell_range import CellRange
+
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    covered = 0
+    for entry in _sheets(data, where):
+        sheet = book.create_sheet()
+        # The property refuses names that other programs allow.
+        sheet._WorkbookChild__title = str(entry["name"])
+        sheet.sheet_state = "visible" if entry["is_visible"] else "hidden"
+        for line, column, value in entry["cells"]:
+            cell = sheet.cell(line, column)
+            cell._style = StyleArray()
+            if isinstance(value, list):
+                cell.value = _READERS[value[0]](value[1])
+            else:
+                # The property would read a text that begins with `=` as a formula.
+                cell._value = value
+        for (top, left), (bottom, right) in entry["merged"]:
+            covered += (bottom - top + 1) * (right - left + 1)
+            if covered > MAX_COVERED:
+                raise TableError(
+                    f"{where}: merged cells cover {covered:,} cells; at most {MAX_COVERED:,} are "
+                    f"read"
+                )
+            check_size(bottom + 1, right + 1, where)
+            sheet.merged_cells.add(
+                CellRange(min_row=top + 1, min_col=left + 1, max_row=bottom + 1, max_col=right + 1)
+            )
+    if not book.worksheets:
+        raise TableError(f"{where} has no sheet with cells")
+    return book
+
+
+def _sheets(data: bytes, where: str) -> list[dict[str, Any]]:
+    words = [sys.executable, "-m", "pytest_tablebench.tables._calamine_cells", str(MAX_FILLED)]
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter
+            words, input=data, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise TableError(f"{where} could not be read within {_SECONDS} seconds") from None
+    if done.returncode == 0:
+        sheets: list[dict[str, Any]] = json.loads(done.stdout)
+        return sheets
+    error = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if "cells; no more are read" in error:
+        raise TableError(f"{where} has {error}")
+    if data.startswith(_OLE):
+        raise TableError(
+            f"{where} is protected by a password or damaged; open it in a spreadsheet program and "
+            f"save it as .xlsx without a password"
+        )
+    raise TableError(
+        f"{where} cannot be read as a workbook; open it in a spreadsheet program and save it as "
+        f".xlsx"
+    )
