@@ -1,4 +1,6 @@
-"""The plugin that pytest loads: options, marker, fixtures. All other hooks are in `hooks`.
+"""The plugin that pytest loads: options, marker, fixtures, and the hooks that register the others.
+
+The other hooks are in `hooks`.
 
 It imports only pytest and the standard library. Everything else is imported when the first marked
 test is collected.

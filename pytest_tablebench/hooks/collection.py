@@ -19,6 +19,7 @@ from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
 from pytest_tablebench.hooks.preparation import check_names
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
+from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -59,8 +60,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _expect_calls(config: pytest.Config, params: list[Any]) -> None:
     """Prepare for calls if a case will surely run, because no option may deselect it."""
     option = config.option
-    chosen = (option.keyword, option.markexpr, option.deselect, option.collectonly)
-    if any(chosen) or getattr(option, "lf", False):
+    chosen = (option.keyword, option.markexpr, option.deselect)
+    if runs_no_test(config) or any(chosen) or getattr(option, "lf", False):
         return
     from pytest_tablebench.datasets.case import Case
 
@@ -244,7 +245,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         if cases.planned or case_session.settings.command_line_keys:
             check_names(case_session)
-        if config.option.collectonly:
+        if runs_no_test(config):
             return
         if cases.planned or cases.selection.missing:
             case_session.check(_thresholds(session.items))

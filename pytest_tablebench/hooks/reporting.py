@@ -13,6 +13,7 @@ from pytest_tablebench.hooks.progress import ProgressLine
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
+from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
@@ -282,7 +283,7 @@ class ReportingHooks:
         options, verdicts = self.config.option, self.session.verdicts
         if verdicts is None or not verdicts.gates:
             return False
-        if self.settings.plan or options.collectonly:
+        if self.settings.plan or runs_no_test(self.config):
             return False
         is_our_stop = self._why_stopped().startswith(OUR_STOP)
         # One shard may have no case.
@@ -292,7 +293,11 @@ class ReportingHooks:
     def has_no_case(self, exit_code: int) -> bool:
         """Return whether the command line has our options, but no test uses a case."""
         words = self.config.invocation_params.args
-        if not any(word.startswith(_OPTIONS) for word in words) or exit_code not in _ENDED:
+        if (
+            runs_no_test(self.config)
+            or not any(word.startswith(_OPTIONS) for word in words)
+            or exit_code not in _ENDED
+        ):
             return False
         if self.runs or self.missing or self._skipped or self.session.has_cases:
             return False

@@ -129,8 +129,9 @@ class DirectModel:
                 how = self._wires[key] = made
             return how, how.body(request.messages)
         except Exception as error:  # litellm raises its errors again when it makes the call
-            reason = str(error) if isinstance(error, Unforeseen) else type(error).__name__
-            self._leave(f"because of {reason}")
+            text = str(error).partition("\n")[0][:160] or type(error).__name__
+            is_unforeseen = isinstance(error, Unforeseen)
+            self._leave(f"because of {text}" if is_unforeseen else f"after an error: {text}")
             return None
 
     def _wire(self, request: Request) -> Wire | None:

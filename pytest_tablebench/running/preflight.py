@@ -87,6 +87,30 @@ def check_replay(runner: Runner) -> None:
         )
 
 
+def check_models(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
+    """Raise `SettingsError` for a model whose provider litellm does not know.
+
+    With an address of the user every name is a model of that server. Raises `ModelError` if the
+    engine has no facts about a model.
+    """
+    if runner.settings.api_base is not None:
+        return
+    for model, cases in by_model.items():
+        facts = runner.models.facts_about(model, cases[0].dataset)
+        if facts is None or facts.provider is not None:
+            continue
+        from pytest_tablebench.models.known_models import near_model
+
+        shown = printable(model, 80)
+        if model.lower().endswith(".gguf"):
+            hint = f"a file is named {PREFIX}{shown}"
+        elif (near := near_model(model)) is not None:
+            hint = f"did you mean {printable(near, 80)}?"
+        else:
+            hint = "names look like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME"
+        raise SettingsError(f"--bench-model: litellm knows no provider for {shown!r}; {hint}")
+
+
 def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
     """Raise `SettingsError` for a model that cannot read the pictures of its cases.
 

@@ -51,8 +51,8 @@ class Runner:
         self.left_out: dict[str, dict[str, int]] = {}
         """Number of cases that do not apply and were not collected, by dataset and reason."""
         self.shards: dict[str, list[int]] = {}
-        self._judge_prompts: dict[str, str | None] = {}
         """Number of examples in each shard, by dataset."""
+        self._judge_prompts: dict[str, str | None] = {}
         self.inapplicable: list[str] = []
         """Datasets without an applicable case in this shard."""
         self.selected: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.util.notices import Notices
+from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
@@ -232,7 +233,7 @@ class RunKeeper(Session):
 
     def start_calls_early(self) -> None:
         """Start the process that makes calls before anything is collected, if that costs little."""
-        if "bench_model" in self.settings.command_line_keys and not self.config.option.collectonly:
+        if "bench_model" in self.settings.command_line_keys and not runs_no_test(self.config):
             self.run.engine.start_if_cheap()
 
     @property
@@ -267,7 +268,7 @@ class RunKeeper(Session):
         run = self.run
         if self.settings.explicit:
             self.make_verdicts()
-        if self.config.option.collectonly:
+        if runs_no_test(self.config):
             return
         run.fetch_stores()
         if self.settings.plan:

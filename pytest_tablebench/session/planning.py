@@ -10,7 +10,7 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.running.effort_check import check_efforts
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
-from pytest_tablebench.running.preflight import check_sight
+from pytest_tablebench.running.preflight import check_models, check_sight
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     judge = JudgeQuestions(runner, judge_name) if has_judge else None
     plans = []
     try:
+        check_models(runner, by_model)
         check_sight(runner, by_model)
         check_efforts(runner, by_model)
         for model in dict.fromkeys([*lanes, *(by_model if judge is not None else ())]):

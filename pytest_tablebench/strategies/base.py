@@ -10,7 +10,7 @@ The built-in strategies:
 
 `pot` and `icot` always show tables in the format `frame`, so with them a run has no other
 serializer. Parameters are in brackets: `icot[max_exec=3]`. The dataset defines the content of the
-answer and its scoring for each strategy (`datasets/_answer_forms.py`).
+answer and its scoring for each strategy (`datasets/_prompts.py`).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Strategy(Protocol):
     - `rounds`: the number of questions in a conversation, or a function from the parameters to the
       smallest and the largest number. The plan of a run prices a conversation of one question
       completely.
-    - `answer_place`: where the model writes the answer (see `datasets/_answer_forms.py`); by
+    - `answer_place`: where the model writes the answer (see `datasets/_prompts.py`); by
       default `reply`.
     - `parameters`: a mapping from names to functions. Each reads a value (a literal or a bare
       word), and raises `ValueError` with the valid values.

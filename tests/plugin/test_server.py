@@ -263,18 +263,13 @@ def test_a_server_that_hangs_is_a_timeout(tmp_path: Path) -> None:
 
 
 AUTH = ("auth", "the API key is missing, wrong or not allowed")
-UNKNOWN = ("unknown_model", "knows no provider for the model name")
 WHOLE_RUN = {
     "down": [("unreachable", "no connection")],
     "refused": [AUTH, AUTH, ("not_found", "unknown model or wrong address; check both")],
-    "unknown-provider": [UNKNOWN],
-    "unknown-model": [UNKNOWN],
     "no-key": [AUTH],
 }
 """Fault to reason and words, one for each of the first cases or one for all."""
 OPTIONS: dict[str, dict[str, Any]] = {
-    "unknown-provider": {"model": "nosuchprovider/x"},
-    "unknown-model": {"model": "certainly-no-model"},
     "no-key": {"key": None, "model": LITELLM},
 }
 
@@ -294,8 +289,6 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     statuses = iter([401, 403, 404] if workers == "0" else [401] * count)
     with OpenAIServer(lambda _: error(next(statuses), f"refused {KEY}")) as server:
         address: str | None = closed_port() if fault == "down" else server.url
-        if fault.startswith("unknown"):
-            address = None  # with an address every name would be a model of that server
         run = run_pytest(
             tmp_path,
             address,
@@ -373,3 +366,23 @@ def test_the_first_calls_do_not_wait_for_the_last_worker(tmp_path: Path) -> None
         run = run_pytest(tmp_path, server, "-n", "2", count=4)
         assert len(server.requests) == 4
     assert run.exit_code == 0, run.output
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    reduced(
+        [
+            ("gpt-44o", "did you mean gpt-4o?"),
+            ("models/Llama.gguf", "a file is named gguf:models/Llama.gguf"),
+            ("nosuchprovider/x", "names look like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME"),
+        ],
+        ("gpt-44o", "did you mean gpt-4o?"),
+    ),
+)
+def test_an_unknown_model_is_refused_before_the_first_case(
+    tmp_path: Path, name: str, hint: str
+) -> None:
+    run = run_pytest(tmp_path, None, count=1, model=name)
+    assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
+    assert f"litellm knows no provider for '{name}'; {hint}" in run.output
+    assert not run.records

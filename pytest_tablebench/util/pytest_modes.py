@@ -1,0 +1,15 @@
+"""What kind of session pytest's own options ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+_LOOKS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setupplan", "setuponly")
+
+
+def runs_no_test(config: pytest.Config) -> bool:
+    """Return whether a session only shows its items or fixtures: no model is called."""
+    return any(getattr(config.option, name, False) for name in _LOOKS)
