@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.paper import Marks, PaperReport
+    from pytest_tablebench.results import ScoreRow
 
 
 def add_parser(commands: Any) -> None:
@@ -101,12 +103,22 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
         summary = load_run(run.path).summary
         lines += summary_lines(summary, run.run)
         for tag in options.by:
-            lines += ["", *tag_lines(summary, tag, run.run)]
+            for name in _tag_names(tag, run.rows):
+                lines += ["", *tag_lines(summary, name, run.run)]
     report = write_report(runs, options.out, plots=not options.no_plots, marks=marks)
     lines += report_lines(report)
     run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None
     page = run_page or _beside(report.folder)
     return [*lines, *_page(report, page, marks)], 0
+
+
+def _tag_names(tag: str, rows: Iterable[ScoreRow]) -> list[str]:
+    """Return the tags that `--by` means: `skill` also means the skills of ToRR's Table 1."""
+    from pytest_tablebench.datasets.torr import SKILLS
+
+    names = {name for row in rows for name in row.tags}
+    skills = [name for name in SKILLS if name in names] if tag == "skill" else []
+    return [*([tag] if tag in names or not skills else []), *skills]
 
 
 def _beside(folder: Path) -> Path:

@@ -18,8 +18,8 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
 from pytest_tablebench.hooks.preparation import check_names
 from pytest_tablebench.session.garbage import resume_collections
+from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
-from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset

@@ -11,9 +11,9 @@ import pytest
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
 from pytest_tablebench.session.garbage import without_collections
+from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
-from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun

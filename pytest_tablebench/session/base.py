@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.notices import Notices
-from pytest_tablebench.util.pytest_modes import runs_no_test
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry

@@ -9,7 +9,7 @@ from pytest_tablebench.datasets.torr.wikitq import WikiTQ
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 
-SKILLS = {"knowledge extraction", "textual reasoning", "numerical reasoning"}
+SKILLS = ["knowledge extraction", "textual reasoning", "numerical reasoning"]
 """The three skills of the paper."""
 
 
@@ -20,12 +20,19 @@ def test_every_dataset_of_torr_has_task_domain_and_skill():
         if one.benchmark == "torr" and isinstance(one, ToRR)
     }
     assert len(found) == 10
-    assert all(list(tags) == ["task", "domain", "skill"] for tags in found.values())
-    assert {tags["skill"] for tags in found.values()} == SKILLS
+    assert all(list(tags) == ["task", "domain", *SKILLS] for tags in found.values())
+    # The paper's Table 1: how many datasets require each skill, partly or not.
+    values = [[tags[skill] for tags in found.values()] for skill in SKILLS]
+    levels = ("required", "partly", "not required")
+    assert [[row.count(level) for level in levels] for row in values] == [
+        [7, 3, 0],
+        [6, 3, 1],
+        [3, 4, 3],
+    ]
     assert found["finqa"] == {
         "task": "table QA",
         "domain": "finance",
-        "skill": "numerical reasoning",
+        **dict.fromkeys(SKILLS, "required"),
     }
     # The paper has six kinds of tasks.
     assert len({tags["task"] for tags in found.values()}) == 6
@@ -33,7 +40,13 @@ def test_every_dataset_of_torr_has_task_domain_and_skill():
 
 def test_each_example_has_the_tags_of_its_dataset(tmp_path: Path):
     source = WikiTQ().open(upstream.wikitq(tmp_path))
-    tags = {"task": "table QA", "domain": "Wikipedia", "skill": "knowledge extraction"}
+    tags = {
+        "task": "table QA",
+        "domain": "Wikipedia",
+        "knowledge extraction": "required",
+        "textual reasoning": "required",
+        "numerical reasoning": "partly",
+    }
     assert source.example("q-2").tags == tags
     assert source.pool[0].tags == tags
 

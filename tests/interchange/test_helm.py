@@ -48,7 +48,7 @@ def test_replies_are_scored_here_and_compared_with_the_published_scores(
     assert "finqa: mean score 0.500 here, 0.500 published; all 2 cases are equal" in said
     one = found["tabfact/test8/html/transpose"]
     assert (one["score"], one["outcome"], one["parts"]["published"]) == (1.0, "right", 0.0)
-    assert one["tags"]["skill"] == "textual reasoning"
+    assert one["tags"]["textual reasoning"] == "required"
     assert (one["benchmark"], one["model"]) == ("torr", "openai/gpt-4o-2024-11-20")
     assert (one["raw"], one["references"], one["latency_s"]) == ("refuted", ["refuted"], 0.75)
     lost = found["tabfact/test3/html/transpose"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_tablebench.cli import main
@@ -59,12 +61,22 @@ def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester
     assert [judged[text]["n_examples"] for text in GATES] == [3, 3, 3, 3]
     assert "toy: score after a change of meaning (blank): 0.333" in result.stdout.str()
     folder = str(bench.path / "run")
+    lines = (bench.path / "run" / "records.jsonl").read_text("utf-8").splitlines()
     assert main(["report", folder, "--no-plots", "--by", "asks"]) == 0
     shown = capsys.readouterr().out
     assert "toy by asks\n" in shown
     assert any(line.split()[:2] == ["age", "0.333"] for line in shown.splitlines())
     assert main(["report", folder, "--no-plots", "--by", "ask"]) == 2
     assert "unknown tag 'ask'; did you mean 'asks'?" in capsys.readouterr().err
+    # The skills of ToRR's Table 1 are three tags, which one name shows.
+    skills = ("textual reasoning", "numerical reasoning")
+    with (bench.path / "run" / "records.jsonl").open("w", encoding="utf-8") as file:
+        for record in [json.loads(line) for line in lines]:
+            tags = {**record["tags"], **dict.fromkeys(skills, "partly")}
+            file.write(json.dumps({**record, "tags": tags}) + "\n")
+    assert main(["report", folder, "--no-plots", "--by", "skill"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("toy by textual reasoning\n") < shown.index("toy by numerical reasoning\n")
     code = main(["rejudge", folder, "--bench-gate", "toys{asks=age}[html].partial >= 0"])
     assert code == 2
     assert "braces contain one tag" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import check_alike, compare_runs, setting_differences
 from tests.support.run_folders import GRID, record, run_facts, write_pair, write_run
 
@@ -209,3 +210,20 @@ def test_a_difference_names_its_dataset_unless_it_applies_to_all():
 def test_another_main_score_makes_runs_unlike():
     with pytest.raises(SettingsError, match="part: the metric's own against f1"):
         check_alike(facts_by_dataset(a={"part": None}), facts_by_dataset(a={"part": "f1"}), hint="")
+
+
+def test_the_common_effort_of_a_run_with_several_is_compared(tmp_path):
+    def cases(*efforts: str) -> list[Record]:
+        return [
+            record(example, "html", "none", float(effort == "high"), tail=tail, effort=effort)
+            for example in ("e1", "e2", "e3")
+            for effort in efforts
+            for tail in ([f"/{effort}"] if len(efforts) > 1 else [""])
+        ]
+
+    both = write_run(tmp_path / "both", cases("low", "high"))
+    high = write_run(tmp_path / "high", cases("high"))
+    comparison = compare_runs(both, high, allow_unlike=True)
+    [dataset] = [scope for scope in comparison.scopes if scope.kind == "dataset"]
+    performance = dataset.measures["performance"]
+    assert (performance.before, performance.after, performance.n_examples) == (1.0, 1.0, 3)

@@ -2,6 +2,11 @@
 
 from pytest_tablebench.datasets._benchmark import Benchmark
 
-__all__ = ["BENCHMARK"]
+__all__ = ["BENCHMARK", "NOT_REQUIRED", "PARTLY", "REQUIRED", "SKILLS"]
 
 BENCHMARK = Benchmark("torr")
+
+SKILLS = ("knowledge extraction", "textual reasoning", "numerical reasoning")
+"""The tags of the skills of the paper's Table 1, from the easiest to the hardest."""
+
+REQUIRED, PARTLY, NOT_REQUIRED = "required", "partly", "not required"

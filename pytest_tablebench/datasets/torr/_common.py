@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
 from pytest_tablebench.datasets.files import inside, read_rows
 from pytest_tablebench.datasets.rows import QuestionRow
+from pytest_tablebench.datasets.torr import NOT_REQUIRED, PARTLY, REQUIRED, SKILLS
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
 from pytest_tablebench.tables.table import Table
@@ -24,31 +25,22 @@ SOURCE_LIMIT = 10_000
 """Records read per split, before filtering (spec: torr.md section 1)."""
 
 
-_EXTRACTION = "knowledge extraction"
-_TEXTUAL = "textual reasoning"
-_NUMERICAL = "numerical reasoning"
-
 _QA, _CHECKING, _TO_TEXT = "table QA", "fact checking", "table to text"
 _WIKIPEDIA, _SCIENCE, _DIVERSE = "Wikipedia", "science", "diverse"
 
-ABOUT: Mapping[str, tuple[str, str, str]] = {
-    "finqa": (_QA, "finance", _NUMERICAL),
-    "wikitq": (_QA, _WIKIPEDIA, _EXTRACTION),
-    "tabfact": (_CHECKING, _WIKIPEDIA, _TEXTUAL),
-    "turl_cta": ("column type annotation", _WIKIPEDIA, _EXTRACTION),
-    "numericnlg": (_TO_TEXT, _SCIENCE, _NUMERICAL),
-    "scigen": (_TO_TEXT, _SCIENCE, _NUMERICAL),
-    "qtsumm": (_TO_TEXT, _WIKIPEDIA, _TEXTUAL),
-    "tablebench_da": ("data analysis", _DIVERSE, _NUMERICAL),
-    "tablebench_fc": (_CHECKING, _DIVERSE, _TEXTUAL),
-    "tablebench_nr": ("numerical reasoning", _DIVERSE, _NUMERICAL),
+ABOUT: Mapping[str, tuple[str, ...]] = {
+    "finqa": (_QA, "finance", REQUIRED, REQUIRED, REQUIRED),
+    "wikitq": (_QA, _WIKIPEDIA, REQUIRED, REQUIRED, PARTLY),
+    "tabfact": (_CHECKING, _WIKIPEDIA, REQUIRED, REQUIRED, PARTLY),
+    "turl_cta": ("column type annotation", _WIKIPEDIA, PARTLY, NOT_REQUIRED, NOT_REQUIRED),
+    "numericnlg": (_TO_TEXT, _SCIENCE, PARTLY, PARTLY, NOT_REQUIRED),
+    "scigen": (_TO_TEXT, _SCIENCE, PARTLY, PARTLY, NOT_REQUIRED),
+    "qtsumm": (_TO_TEXT, _WIKIPEDIA, REQUIRED, PARTLY, PARTLY),
+    "tablebench_da": ("data analysis", _DIVERSE, REQUIRED, REQUIRED, REQUIRED),
+    "tablebench_fc": (_CHECKING, _DIVERSE, REQUIRED, REQUIRED, PARTLY),
+    "tablebench_nr": ("numerical reasoning", _DIVERSE, REQUIRED, REQUIRED, REQUIRED),
 }
-"""Task, domain and main skill of each dataset.
-
-The paper's Table 1 marks several skills for some datasets (FinQA has all three), and some of its
-rows are unreadable. Here each dataset has the skill that its questions need most (spec: torr.md
-section 3).
-"""
+"""Task and domain of each dataset, and whether it requires each of `SKILLS`."""
 
 
 class ToRR(FileDataset[R]):
@@ -59,10 +51,10 @@ class ToRR(FileDataset[R]):
     limit: int | None = 100
 
     def tags(self) -> Mapping[str, str]:
-        """Return the dataset's task, domain and skill."""
+        """Return the dataset's task and domain, and whether it requires each skill."""
         # A variant outside the benchmark (finqa_text) asks the same questions.
         about = ABOUT.get(self.name.removesuffix("_text"), ())
-        return dict(zip(("task", "domain", "skill"), about, strict=False))
+        return dict(zip(("task", "domain", *SKILLS), about, strict=False))
 
 
 class ToRRRows(ToRR[QuestionRow], RowDataset):

@@ -19,7 +19,7 @@ from pytest_tablebench.results.compare._sides import (
     ComparedRun,
     Key,
     check_alike,
-    load_compared,
+    load_pair,
     setting_differences,
 )
 from pytest_tablebench.results.compare._types import (
@@ -58,7 +58,7 @@ def compare_runs(
     parameters, thresholds), with the differences, and `corrected` for runs without the same
     corrections. With `different_judges` the judge may differ too.
     """
-    old, new = load_compared(before), load_compared(after)
+    old, new = load_pair(before, after)
     runs = old.comparable_facts(new), new.comparable_facts(old)
     if not allow_unlike:
         hint = "Compare them anyway with --allow-unlike"

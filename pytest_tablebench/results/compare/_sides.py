@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,15 @@ from pytest_tablebench.results.folder import RUN, read_run_json
 from pytest_tablebench.results.judges import JUDGE_FACTS
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
-from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 Key = tuple[str, str, str, str, int, str]
 """What identifies a case in both runs.
 
-Dataset, example, serializer, perturbation and repeat; then the effort if the run has several, else
-an empty text.
+Dataset, example, serializer, perturbation and repeat; then the effort if the compared cases have
+several, else an empty text.
 """
 
 
@@ -79,21 +79,32 @@ class ComparedRun:
         return {**run, "thresholds": {**mapping(run, "thresholds"), **used}}
 
 
-def load_compared(run: Path | LoadedRun) -> ComparedRun:
-    """Return a run to compare, finished or interrupted.
+def load_pair(before: Path | LoadedRun, after: Path | LoadedRun) -> tuple[ComparedRun, ComparedRun]:
+    """Return two runs to compare, finished or interrupted, with the same keys of cases.
 
-    Raises `SettingsError` for a folder that is no run, and for records that cannot be used.
+    If only one of them has several efforts, its cases of the other's effort are compared. Raises
+    `SettingsError` for a folder that is no run, and for records that cannot be used.
     """
-    loaded = load_run(run)
+    runs = load_run(before), load_run(after)
+    efforts = [{record.effort for record in run.records} for run in runs]
+    old, new = (
+        _compared(run, only=other if len(own_efforts) > 1 == len(other) else own_efforts)
+        for run, own_efforts, other in zip(runs, efforts, reversed(efforts), strict=True)
+    )
+    return old, new
+
+
+def _compared(loaded: LoadedRun, *, only: Collection[str | None]) -> ComparedRun:
     path, facts = loaded.path, loaded.run
+    records = [record for record in loaded.records if record.effort in only]
     try:
-        table = loaded.table
+        is_whole = len(records) == len(loaded.records)
+        table = loaded.table if is_whole else ScoreTable.from_records(records, answers=raw_digests)
     except DataError as error:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
     rows, thresholds = dict[Key, int](), dict[str, set[float]]()
     modes: dict[str, tuple[str, str]] = {}
-    has_efforts = len({record.effort for record in loaded.records}) > 1
-    for row, record in enumerate(loaded.records):
+    for row, record in enumerate(records):
         if isinstance(record.threshold, int | float):
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
@@ -103,7 +114,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
                 f"{path} asked {printable(record.dataset, 60)} in several strategies or "
                 f"modalities; compare runs with only one of each"
             )
-        effort = record.effort or "" if has_efforts else ""
+        effort = record.effort or "" if len(only) > 1 else ""
         rows[*place, record.repeat, effort] = row
     planned = facts.get("cases_planned")
     about = RunFacts(
@@ -112,16 +123,16 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         status=str(facts.get("status", "unknown")),
         planned=planned if isinstance(planned, int) else None,
         recorded=len(rows),
-        unanswered=sum(record.score is None for record in loaded.records),
+        unanswered=sum(record.score is None for record in records),
         compat=_text_or_none(facts.get("compat")),
-        extended=sum("extended" in record.flags for record in loaded.records),
+        extended=sum("extended" in record.flags for record in records),
         version=_text_or_none(mapping(facts, "versions").get("pytest-tablebench")),
     )
     # Thresholds of single examples are part of the data, which is compared by digest.
     single_thresholds = {
         name: values.pop() for name, values in thresholds.items() if len(values) == 1
     }
-    return ComparedRun(loaded, about, table, loaded.records, rows, single_thresholds)
+    return ComparedRun(loaded, about, table, records, rows, single_thresholds)
 
 
 def _text_or_none(value: object) -> str | None:
