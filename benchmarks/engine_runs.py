@@ -187,15 +187,6 @@ class Bench:
                 self.show("", "distinct prompts", f"{stats['prompts']}")
         return Measured(cost, stats, max(times, default=None), len(outcomes), answered)
 
-    def warm(self, server: Running) -> Path:
-        """Return a new store with the kept translation of the server's model."""
-        store = self.root / f"warm-{server.url.rpartition(':')[2].partition('/')[0]}"
-        command = [sys.executable, "-c", "from pytest_tablebench.cli import main; main()"]
-        command += ["warm", "openai/test-model", f"--bench-api-base={server.url}"]
-        command += [f"--bench-store={store}"]
-        subprocess.run(command, cwd=self.root, env=self.environment(), check=True)
-        return store
-
     def bare(self, grid: Grid, workers: int) -> Bare:
         """Run no-op items with the ids of a grid's cases, once for each number of workers."""
         if (grid, workers) not in self._bare:

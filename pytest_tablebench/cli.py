@@ -32,7 +32,6 @@ from pytest_tablebench.commands import (
     stats,
     store,
     tree,
-    warm,
     watch,
 )
 from pytest_tablebench.commands.data_state import data_state
@@ -97,7 +96,6 @@ def make_parser() -> GroupedParser:
         complexity.add_parser,
         convert.add_parser,
         doctor.add_parser,
-        warm.add_parser,
         models.add_parser,
         history.add_parser,
         watch.add_parser,
@@ -114,8 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     undecided or the merged run is incomplete. `migrate` returns 0 for yes, 10 for no, 11 for
     undecided. `watch` returns 10 for a drift and 11 if the look cannot tell. `check` and
     `store verify` return 1 if they find a
-    problem, `sandbox` if no sandbox works, `doctor` if no run is possible, and `warm` if litellm
-    itself has to call a model.
+    problem, `sandbox` if no sandbox works, and `doctor` if no run is possible.
     """
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):

@@ -58,9 +58,6 @@ def add_parser(commands: Any) -> None:
 
 def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
     """Return a line for each check, and 1 if one of them prevents every run."""
-    from pytest_tablebench.models.translation.environment import record
-
-    record()  # before the check of litellm changes the environment
     settings = Settings(data=options.bench_data, store=options.bench_store)
     looks: tuple[Callable[[Settings], Finding], ...] = (
         _python,
@@ -68,7 +65,6 @@ def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
         _litellm,
         _keys,
         _store,
-        _warm,
         _retirement,
         _data,
         _sandbox,
@@ -161,20 +157,6 @@ def _store(settings: Settings) -> Finding:
     if free < SMALLEST_DISK:
         return "NO", f"{text}; make room, or name another with --bench-store=DIR"
     return "ok", text
-
-
-def _warm(settings: Settings) -> Finding:
-    from pytest_tablebench.models.translation.kept import survey
-    from pytest_tablebench.models.translation.place import FOLDER
-
-    folder = settings.store_folder()
-    models = [] if folder is None else survey(folder / FOLDER)
-    names = sorted({model for model, fault in models if fault is None})
-    if names:
-        return "ok", f"runs of {', '.join(names)} start without litellm"
-    faults = sorted({f"{model}: {fault}" for model, fault in models})
-    reason = faults[0] if faults else "no translation is kept"
-    return "-", f"the first call waits for litellm's import ({reason}); tablebench warm MODEL"
 
 
 def _retirement(settings: Settings) -> Finding:

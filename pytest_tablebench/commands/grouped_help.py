@@ -14,7 +14,7 @@ GROUPS = {
     "finished runs": (
         *("report", "show", "compare", "rejudge", "audit", "labels", "merge", "export", "import"),
     ),
-    "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
+    "this machine": ("doctor", "sandbox", "store", "completion"),
 }
 """All commands, by task."""
 

@@ -43,12 +43,10 @@ def add_parser(commands: Any) -> None:
 
 def _models(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.config.project_file import project_models
-    from pytest_tablebench.models.translation.environment import record
     from pytest_tablebench.reports.models_text import models_lines
     from pytest_tablebench.results.run_search import search_runs
     from pytest_tablebench.running.model_listing import list_models
 
-    record()  # before litellm reads the environment
     folder = Path.cwd()
     paths = options.paths or [path for path in [Path(RESULTS)] if path.is_dir()]
     searches = [search_runs(path) for path in paths]

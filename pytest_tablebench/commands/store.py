@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _PLACE = "folder of a store, or the address of a shared one, such as s3://bucket/answers"
 
+UNUSED_FOLDER = "translations"
+"""A folder in which earlier versions kept how requests look; nothing reads it."""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
@@ -103,6 +106,8 @@ def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
         lines.append(f"  {survey.programs:>9,}  programs")
     if survey.damaged or survey.problems or problems:
         lines.append("damaged lines are not counted; `tablebench store verify` lists them")
+    if (Path(options.place) / UNUSED_FOLDER).is_dir():
+        lines.append(f"{UNUSED_FOLDER}/: not used any more; can be deleted")
     return lines, 0
 
 

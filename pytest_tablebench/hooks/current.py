@@ -80,7 +80,6 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         from pytest_tablebench.hooks.rootdir import check_rootdir
 
         check_rootdir(config, settings)
-        session.start_calls_early()
         check_given_names(session)
     config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
     config.pluginmanager.register(reporting, "tablebench-run")

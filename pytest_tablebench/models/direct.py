@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.models._direct_wires import WIRES, Target, Unforeseen, Wire, wire
 from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models.base import Reply, Request, limited
-from pytest_tablebench.models.litellm_facts import litellm_version, not_tested, table_of
+from pytest_tablebench.models.litellm_facts import litellm_version, not_tested
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 
@@ -183,18 +183,6 @@ class DirectModel:
             return replace(reply, fingerprint=version)
         except Exception:
             return None
-
-    def price(self, wire: Wire, body: dict[str, Any]) -> float | None:
-        """Return litellm's price of a reply in US dollars; None if it is unknown."""
-        litellm = load()
-        return self._litellm_cost(litellm, wire, _response(litellm, wire, {}, body))
-
-    def price_tables(self, wire: Wire, named: str) -> list[Mapping[str, Any]]:
-        """Return litellm's facts about the model that a reply names, and about the called model."""
-        return [
-            table_of(load(), f"{wire.provider}/{name}", name, wire.provider)
-            for name in (named, wire.name)
-        ]
 
     def _cost(
         self, litellm: Any, how: Wire, response: Any, body: Mapping[str, Any]

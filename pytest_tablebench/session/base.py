@@ -231,11 +231,6 @@ class RunKeeper(Session):
 
         check_recorded(baseline)
 
-    def start_calls_early(self) -> None:
-        """Start the process that makes calls before anything is collected, if that costs little."""
-        if "bench_model" in self.settings.command_line_keys and not runs_no_test(self.config):
-            self.run.engine.start_if_cheap()
-
     @property
     def has_cases(self) -> bool:
         """Whether a test of the session uses cases."""

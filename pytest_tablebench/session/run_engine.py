@@ -10,9 +10,7 @@ from typing import Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
-from pytest_tablebench.models.translation.place import are_kept
 from pytest_tablebench.session.messages import EngineNeeds
-from pytest_tablebench.store import may_have_answers
 
 
 class RunEngine:
@@ -32,29 +30,11 @@ class RunEngine:
         """Whether the engine was started and not yet finished."""
         return self._engine is not None and not self._is_finished
 
-    def start_if_cheap(self) -> None:
-        """Start the process that makes calls before collection, if that costs little.
-
-        It does with kept translations. It is of no use if all answers may be stored.
-        """
-        settings = self._settings
-        if settings.plan or settings.replay or settings.executor != "local":
-            return
-        layers = settings.store_folder(), settings.readonly_stores
-        if self._is_kept() and not may_have_answers(*layers):
-            self.start_early()
-
     def start_early(self) -> None:
         """Start the process that makes calls before the calls are known."""
         with self._lock:
             if self._early is None and self._engine is None and not self._is_closed:
-                self._early = BrokerProcess.ahead(is_kept=self._is_kept())
-
-    def _is_kept(self) -> bool:
-        settings = self._settings
-        models = [(model, settings.api_base) for model in settings.models]
-        folder = settings.store_folder()
-        return settings.transport != "litellm" and are_kept(folder, models, settings.timeout)
+                self._early = BrokerProcess.ahead()
 
     def start(self, needs: EngineNeeds) -> Engine:
         """Return the engine, started on first use. Raises `SettingsError` if the run is over."""

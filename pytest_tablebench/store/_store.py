@@ -232,14 +232,6 @@ class Store:
                 except OSError as error:
                     self._warn(f"answer store: {writer.path}: closed with an error: {_why(error)}")
 
-    def discard_written(self) -> None:
-        """Remove all entries that this process has written. Raises `OSError`."""
-        with self._lock:
-            writer, self._writer = self._writer, None
-            if writer is not None:
-                writer.close()
-                writer.path.unlink(missing_ok=True)
-
     def __enter__(self) -> Store:
         return self
 

@@ -43,7 +43,7 @@ def test_modules_in_the_working_folder_are_not_imported(
     monkeypatch.chdir(tmp_path)
     psutil = pytest.importorskip("psutil")
     # Started early, before the run is known: its caller makes the calls.
-    ahead = BrokerProcess.ahead(is_kept=False)
+    ahead = BrokerProcess.ahead()
     with engine(tmp_path / "answers", started=ahead) as running:
         client = LocalExecutor(running.address, "runner")
         question = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
@@ -68,7 +68,7 @@ def test_a_question_that_fails_ends_with_an_error(tmp_path: Path) -> None:
 
 def test_a_broker_started_early_ends_without_a_run() -> None:
     psutil = pytest.importorskip("psutil")
-    ahead = BrokerProcess.ahead(is_kept=False)
+    ahead = BrokerProcess.ahead()
     broker = psutil.Process(ahead.process.pid)
     while not (started := broker.children()):
         assert ahead.process.poll() is None

@@ -13,7 +13,6 @@ PARTS = [
     "litellm",
     "keys",
     "store",
-    "warm",
     "retirement",
     "data",
     "sandbox",

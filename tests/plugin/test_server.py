@@ -7,7 +7,6 @@ case, and tests that do not need litellm avoid it.
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -58,7 +57,6 @@ def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
         ]
         assert [header["authorization"] for header in headers] == [f"Bearer {KEY}"] * 4
         sent = [request.body for request in server.requests]
-        calls_start_early(tmp_path, server, stored=4)
     assert run.exit_code == 0, run.output
     assert len(run.records) == 4
     for record in run.records.values():
@@ -80,34 +78,6 @@ def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
     assert facts["api_base"] == server.url
     line = one_line(run.output, "starter", "100.0 %")
     assert "1.000" in line
-
-
-CHILDREN = """
-import pathlib, psutil
-
-def pytest_collection():
-    words = [word for child in psutil.Process().children() for word in child.cmdline()]
-    is_early = any(word.endswith("broker_ahead") for word in words)
-    pathlib.Path("early.txt").write_text(str(is_early))
-"""
-
-
-def calls_start_early(folder: Path, server: OpenAIServer, *, stored: int) -> None:
-    """Check that the calls' process starts before collection, unless answers may be stored.
-
-    The folder has a run whose store has answers and the kept translation of its model.
-    """
-    (folder / "conftest.py").write_text(CHILDREN, encoding="utf-8")
-    translations = folder / "answers/translations"
-    assert list(translations.iterdir())
-    shutil.copytree(translations, folder / "new/translations")
-    for number, (store, is_early) in enumerate((("answers", False), ("new", True))):
-        more = ["--bench-store", store, "--bench-serializer", "json"]
-        more += ["--bench-results", f"run{number}"]
-        again = run_pytest(folder, server, *more, count=2, model=LITELLM)
-        assert (folder / "early.txt").read_text(encoding="utf-8") == str(is_early), again.output
-        facts = json.loads((folder / f"run{number}/run.json").read_text(encoding="utf-8"))
-        assert facts["store_hits"] == (0 if is_early else stored)
 
 
 FAULTS = 18

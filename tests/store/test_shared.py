@@ -228,6 +228,10 @@ def test_the_command_sync_copies_between_stores(
     capsys.readouterr()
     assert main(["store", "stats", b]) == 0
     assert capsys.readouterr().out.startswith("3 answers in 2 segments, ")
+    (tmp_path / "b/translations").mkdir()  # of an earlier version
+    assert main(["store", "stats", b]) == 0
+    shown = capsys.readouterr().out.splitlines()[-1]
+    assert shown == "translations/: not used any more; can be deleted"
     assert main(["store", "stats", net]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "          2  m"
     assert main(["store", "verify", net]) == 0

@@ -238,7 +238,6 @@ def command(environ: Mapping[str, str], folder: Path, replay: bool) -> list[str]
         found += ["--bench-replay", "--bench-store=none"]
     else:
         found.append(f"--bench-store={folder / 'new'}")
-        copy_translations(folder / "given" / "answers", folder / "new")
     given = folder / "given" / "answers"
     if replay or any(given.rglob("*.jsonl")):
         found.append(f"--bench-store-readonly={given}")
@@ -306,15 +305,6 @@ def keep_answers(folder: Path) -> None:
             # Names of segments are drawn at random: the same name is the same file.
             if path.is_file() and not path.is_symlink():
                 shutil.copyfile(path, kept / path.name)
-        copy_translations(source, kept)
-
-
-def copy_translations(source: Path, target: Path) -> None:
-    """Copy what runs keep beside their answers, so that later ones start without litellm."""
-    for path in sorted(source.rglob("translations/*.json")):
-        if path.is_file() and not path.is_symlink():
-            (target / "translations").mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / "translations" / path.name)
 
 
 def gates_judged(path: Path) -> list[dict[str, Any]]:

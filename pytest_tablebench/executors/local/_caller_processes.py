@@ -12,9 +12,6 @@ from pytest_tablebench.executors._process import ModuleProcess
 LITELLM = "litellm"
 """The argument that makes a caller import litellm before it reads its configuration."""
 
-KEPT = "kept"
-"""The argument that makes it import only what calls from kept translations need."""
-
 CALLER = "pytest_tablebench.executors.local.caller"
 
 _spare: list[ModuleProcess] = []
@@ -26,16 +23,14 @@ class CallerProcesses:
     def __init__(self) -> None:
         self._processes: list[ModuleProcess] = []
 
-    def start(self, config: bytes, *, needs_litellm: bool, is_kept: bool) -> None:
+    def start(self, config: bytes, *, needs_litellm: bool) -> None:
         """Start a caller or use the spare one, and write its configuration to its input.
 
         Arguments:
             config: the configuration, one line.
             needs_litellm: whether a model is behind litellm.
-            is_kept: whether there are kept translations of these models.
         """
-        ahead = KEPT if is_kept else LITELLM
-        process = (_take_spare() or _start(ahead)) if needs_litellm else _start()
+        process = (_take_spare() or _start(LITELLM)) if needs_litellm else _start()
         self._processes.append(process)
         process.stdin.write(config)
         process.stdin.close()
@@ -51,9 +46,9 @@ class CallerProcesses:
         return len(self._processes)
 
 
-def start_spare(ahead: str) -> None:
-    """Start a caller before the run is known, so that it can import `ahead` meanwhile."""
-    _spare.append(_start(ahead))
+def start_spare() -> None:
+    """Start a caller before the run is known, so that it can import litellm meanwhile."""
+    _spare.append(_start(LITELLM))
 
 
 def end_spare() -> None:

@@ -51,9 +51,7 @@ class LocalCallers(CallerPool):
     def _start_caller(self) -> None:
         config = {**self._config, "port": self.port, "token": self._listener.token}
         needs_litellm = any(lane.get("reference") is None for lane in self._config["lanes"])
-        self._processes.start(
-            pack(config), needs_litellm=needs_litellm, is_kept=bool(config.get("is_kept"))
-        )
+        self._processes.start(pack(config), needs_litellm=needs_litellm)
 
     def _guard(self) -> None:
         """Kill callers that exceed their time limits; replace one that never became ready."""

@@ -16,13 +16,11 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors._process import ModuleProcess, last_line
 from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
-from pytest_tablebench.executors.local._caller_processes import KEPT
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
 from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import may_be_direct, refusal_lines
 from pytest_tablebench.models.base import MAX_REPLY
-from pytest_tablebench.models.translation.place import are_kept
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 BROKER = "pytest_tablebench.executors.{}.broker"
@@ -113,13 +111,12 @@ class EngineConfig:
 class BrokerProcess:
     """A broker's process, which receives the run's configuration later, or never."""
 
-    def __init__(self, module: str, *arguments: str) -> None:
+    def __init__(self, module: str) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         # In a new session Ctrl-C in a terminal reaches only pytest, which then ends the broker
         # in an orderly way.
         self.process = ModuleProcess(
             module,
-            *arguments,
             stderr=self.errors,
             env={
                 name: value
@@ -131,12 +128,9 @@ class BrokerProcess:
         )
 
     @classmethod
-    def ahead(cls, *, is_kept: bool) -> BrokerProcess:
-        """Start a broker whose caller makes its imports meanwhile, if calls are certain.
-
-        If there are kept translations of all models, the caller does not import litellm.
-        """
-        return cls(f"{BROKER.format('local')}_ahead", *([KEPT] if is_kept else []))
+    def ahead(cls) -> BrokerProcess:
+        """Start a broker whose caller imports litellm meanwhile, if calls are certain."""
+        return cls(f"{BROKER.format('local')}_ahead")
 
     def tell(self, line: bytes) -> None:
         """Write a line to the broker's standard input."""
@@ -184,20 +178,8 @@ class Engine:
             "callers": self._callers() * bool(config.lanes),
             "callers_given": config.callers,
             "store": str(store),
-            "is_kept": self._is_kept(),
         }
         self._broker.tell(pack(broker_config))
-
-    def _is_kept(self) -> bool:
-        """Return whether the callers can probably start without litellm."""
-        config = self.config
-        models = [
-            (lane.asked_as or lane.model, lane.api_base)
-            for lane in config.lanes
-            if lane.reference is None
-        ]
-        is_direct = config.broker == "local" and config.transport != "litellm"
-        return is_direct and are_kept(config.store, models, config.timeout)
 
     def _callers(self) -> int:
         config = self.config

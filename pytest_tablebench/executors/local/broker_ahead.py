@@ -1,19 +1,18 @@
 """A broker whose run is not known yet: it lets a caller import litellm and then starts itself.
 
-`python -m pytest_tablebench.executors.local.broker_ahead [kept]`; with `kept`, the caller does not
-import litellm, because there are kept translations.
+`python -m pytest_tablebench.executors.local.broker_ahead`
 """
 
 from __future__ import annotations
 
 import sys
 
-from pytest_tablebench.executors.local._caller_processes import KEPT, LITELLM, start_spare
+from pytest_tablebench.executors.local._caller_processes import start_spare
 
 
 def main() -> int:
     """Serve at most one run."""
-    start_spare(KEPT if KEPT in sys.argv[1:] else LITELLM)
+    start_spare()
     from pytest_tablebench.executors.local import broker  # takes a fifth of the caller's time
 
     return broker.main()

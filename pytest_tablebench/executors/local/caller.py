@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import os
 import sys
@@ -30,24 +29,20 @@ from pytest_tablebench.executors._wire import (
     read_request,
     reply_fields,
 )
-from pytest_tablebench.executors.local._caller_processes import KEPT, LITELLM
+from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local.providers import CalledProvider
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.models.direct import DirectModel
-from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, may_be_direct, resolve
+from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, resolve
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
-from pytest_tablebench.models.translated import TranslatedModel
-from pytest_tablebench.models.translation.check import SentRequest, differences
-from pytest_tablebench.models.translation.environment import record
-from pytest_tablebench.models.translation.place import FOLDER
 from pytest_tablebench.store import Store
 
 APART_S = 0.004
 """Seconds between the starts of two calls: litellm needs about that long to send one."""
 
 
-CalledModel = LiteLLMModel | DirectModel | TranslatedModel | CalledProvider
+CalledModel = LiteLLMModel | DirectModel | CalledProvider
 
 
 class Caller(asyncio.Protocol):
@@ -69,7 +64,6 @@ class Caller(asyncio.Protocol):
         # The processes that run cases have found the first warnings themselves.
         self._sent_warnings = len(self._store.warnings) if self._store is not None else 0
         self._closing = False
-        self._checked: dict[TranslatedModel, asyncio.Task[None]] = {}
 
     def _model(self, lane: Mapping[str, Any]) -> CalledModel:
         limits = {name: self._config[name] for name in ("timeout", "max_reply")}
@@ -88,16 +82,12 @@ class Caller(asyncio.Protocol):
         def tell(why: str) -> None:
             self._note(f"{PROBLEMS} transport of {lane['model']}", [why])
 
-        direct = DirectModel(
+        return DirectModel(
             model,
             connections=self._config["connections"],
             tell=tell,
             insist=self._config["transport"] == "direct",
         )
-        store = self._config["store"]
-        if store is None or lane.get("file") is not None or not may_be_direct(model.model):
-            return direct
-        return TranslatedModel(model, direct, Path(store) / FOLDER, tell)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Introduce this process to the broker."""
@@ -109,7 +99,7 @@ class Caller(asyncio.Protocol):
         """Prepare the models, and report to the broker whether calls can be made."""
         try:
             models = [model for model in self._models if not isinstance(model, CalledProvider)]
-            if not all(isinstance(model, TranslatedModel) and model.is_warm for model in models):
+            if models:
                 load()  # raises an error of the first import again
             for model in models:
                 await model.warm_up()
@@ -151,7 +141,7 @@ class Caller(asyncio.Protocol):
             task = asyncio.create_task(self._call(number, model, body))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            is_direct = isinstance(model, DirectModel | TranslatedModel) and model.direct
+            is_direct = isinstance(model, DirectModel) and model.direct
             await asyncio.sleep(0 if is_direct else APART_S)
 
     async def _answer(self, number: int, name: str, question: Mapping[str, Any]) -> None:
@@ -180,7 +170,6 @@ class Caller(asyncio.Protocol):
         try:
             request = read_request(body)
             reply = await model.acomplete(request)
-            self._check(model)
         except ModelError as error:
             if error.refused is not None:
                 name = f"{REFUSALS} {request.model} {error.refused}"
@@ -206,31 +195,6 @@ class Caller(asyncio.Protocol):
             self._sent_warnings = len(self._store.warnings)
             self._note(f"{PROBLEMS} {os.getpid()}", self._store.warnings)
 
-    def _check(self, model: CalledModel) -> None:
-        """Check a kept translation once, meanwhile, in another process."""
-        if isinstance(model, TranslatedModel) and model.sent is not None:
-            sent, model.sent = model.sent, None
-            if model not in self._checked:
-                self._checked[model] = asyncio.create_task(self._compare(model, sent))
-
-    async def _compare(self, model: TranslatedModel, sent: SentRequest) -> None:
-        parts = await differences(sent)
-        if not parts:
-            return
-        model.forget()
-        with contextlib.suppress(OSError):
-            if self._store is not None:
-                self._store.discard_written()
-        name = sent.model.model
-        failure = ModelError(
-            f"the kept translation of {name} is out of date (litellm would send another "
-            f"{' and '.join(parts)}); it is removed, and so are the answers of this run: start "
-            "the run again",
-            reason="translation",
-            whole_run=True,
-        )
-        self._send({"broken": error_fields(failure)})
-
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if self._closing and not self._tasks:
@@ -250,11 +214,6 @@ class Caller(asyncio.Protocol):
                 assert self._store is not None  # noqa: S101 - it has refused them
                 self._store.put(request, reply)
         self._unstored.clear()
-        for check in self._checked.values():
-            check.cancel()
-        for model in self._models:
-            if isinstance(model, TranslatedModel):
-                model.keep()
         self.done.set()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
@@ -281,11 +240,7 @@ async def _serve(config: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """Serve the broker that started this process."""
-    record()  # the variables that litellm reads are a part of what is kept
-    # Make the imports while the broker still starts.
-    if KEPT in sys.argv[1:]:
-        importlib.import_module("pytest_tablebench.models._litellm_session")
-    if LITELLM in sys.argv[1:]:
+    if LITELLM in sys.argv[1:]:  # while the broker still starts
         with contextlib.suppress(ModelError):
             load()
     line = sys.stdin.readline()
