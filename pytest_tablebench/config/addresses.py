@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 
-from pytest_tablebench.config.secrets import digest
+from pytest_tablebench.config.secrets import digest, path_keys
 
 __all__ = ["address_fault", "header_fault", "is_shared", "shared_fault", "without_credentials"]
 
 
 def without_credentials(url: str) -> str:
-    """Return an address without credentials and fragment, and with a digest instead of its query.
+    """Return an address without credentials and fragment.
 
-    User name and password end with the last `@`. If that text may also belong to the path, a digest
-    of it keeps two addresses distinct.
+    A digest replaces its query, and each segment of its path that is a key. User name and password
+    end with the last `@`. If that text may also belong to the path, a digest of it keeps two
+    addresses distinct.
     """
     scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     user, _, rest = rest.rpartition("@")
     rest, _, query = rest.partition("#")[0].partition("?")
+    keys = path_keys(rest) if scheme.lower() in {"", "http", "https"} else ()
+    rest = "/".join(digest(part) if part in keys else part for part in rest.split("/"))
     hidden = f"{user}@{query}" if _ENDS_AUTHORITY.search(user) else query
     return f"{scheme}{mark}{rest}{'?' if hidden else ''}{digest(hidden) if hidden else ''}"
 

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-__all__ = ["BY_PLACE", "digest", "placed_secrets", "redact", "secret_name", "without_secrets"]
+__all__ = [
+    "BY_PLACE",
+    "digest",
+    "keys_in_use",
+    "path_keys",
+    "placed_secrets",
+    "redact",
+    "secret_name",
+    "without_keys",
+    "without_secrets",
+]
 
 BY_PLACE = frozenset({"extra_headers", "extra_query"})
 """Parameters whose values are all secrets, because any gateway may use them for keys."""
@@ -41,6 +51,22 @@ _SECRET_TEXT = (
     (re.compile(r"\bsk-[\w*.-]{4,}"), HIDDEN),
 )
 _ADDRESS = re.compile(r"://[^\s\"'<>]+")
+_KEY_BEFORE = re.compile(r"(api[-_]?)?keys?|tokens?|secrets?", re.IGNORECASE)
+"""A segment of a path after which a key follows."""
+
+_KEY_SEGMENT = re.compile(
+    r"(?:sk|pk|rk|xai|key|token|api[-_]?key)[-_]\S{8}|(?:gsk|hf|ghp)_\S{8}|"
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?=[A-Za-z0-9]*[A-Za-z])(?=(?:[A-Za-z]*[0-9]){2})[A-Za-z0-9]{16}|"
+    r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){2})[A-Za-z0-9]{10})|"
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    re.IGNORECASE,
+)
+"""The prefix of a key, letters mixed with digits, or a UUID, but no model's name."""
+
+_DISTINCT = re.compile(r"(?=.*[A-Za-z])(?=.*[^A-Za-z\s]).{8,}", re.DOTALL)
+"""A secret that no answer contains by chance."""
+
 _SHORTEST = 6
 """Shorter values of the environment occur in texts by chance and are not removed."""
 
@@ -63,7 +89,8 @@ def digest(value: object) -> str:
 def placed_secrets(address: str | None, params: Mapping[str, Any]) -> frozenset[str]:
     """Return the secrets of an address and of parameters, for `redact`.
 
-    They are user name, password and query of the address, and the values of `BY_PLACE`.
+    They are user name, password, query and `path_keys` of the address, and the values of
+    `BY_PLACE`.
     """
     secrets = set(_of_address(address or ""))
     for name in BY_PLACE & params.keys():
@@ -76,12 +103,28 @@ def placed_secrets(address: str | None, params: Mapping[str, Any]) -> frozenset[
 def _of_address(address: str) -> Iterator[str]:
     user, _, rest = address.partition("://")[2].rpartition("@")
     yield from (user, *user.partition(":")[::2])
-    query = rest.partition("#")[0].partition("?")[2]
+    path, _, query = rest.partition("#")[0].partition("?")
+    yield from path_keys(path)
     yield query
     for part in query.split("&"):
         yield part.partition("=")[2]
     for _, value in parse_qsl(query):
         yield value
+
+
+def path_keys(path: str) -> list[str]:
+    """Return the segments of an address's path that are keys, by their look or the environment.
+
+    The text before the first slash is the host.
+    """
+    variables, before, keys = _variables(), "", []
+    for segment in path.split("/")[1:]:
+        text = unquote(segment)
+        is_key = _KEY_SEGMENT.search(text) or any(variable in text for variable in variables)
+        if _DIGEST.fullmatch(segment) is None and (is_key or (_KEY_BEFORE.fullmatch(before))):
+            keys.append(segment)
+        before = text
+    return [key for key in keys if key]
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -121,9 +164,32 @@ def without_secrets(value: object) -> Any:
     return _scrub(value, _variables())
 
 
+def keys_in_use(placed: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the secrets that replies must not contain: the environment's, and `placed` ones.
+
+    Leaves out secrets that may occur in an answer by chance, such as a short one, a word or, at a
+    place, a date or a media type.
+    """
+    placed = frozenset(text for text in placed if any(map(str.isdigit, text)))
+    return frozenset(filter(_DISTINCT.match, _variables() | placed))
+
+
+def without_keys(text: str, keys: Iterable[str]) -> str:
+    """Return a text in which `***` replaces each of the keys."""
+    # The longest first: removing a part of it first would leave the rest.
+    for key in sorted(keys, key=len, reverse=True):
+        text = text.replace(key, HIDDEN)
+    return text
+
+
 def redact(text: str, placed: frozenset[str] = frozenset()) -> str:
     """Return a text without keys, tokens and passwords; `placed` are known secrets."""
-    return _text(text, _variables() | placed)
+    return _ADDRESS.sub(_without_path_keys, _text(text, _variables() | placed))
+
+
+def _without_path_keys(address: re.Match[str]) -> str:
+    keys = path_keys(address[0].removeprefix("://"))
+    return "/".join(HIDDEN if part in keys else part for part in address[0].split("/"))
 
 
 def _variables() -> frozenset[str]:
@@ -168,9 +234,7 @@ def _digests(content: object, variables: frozenset[str]) -> Any:
 
 
 def _text(text: str, variables: frozenset[str]) -> str:
-    # The longest first: removing a part of it first would leave the rest.
-    for variable in sorted(variables, key=len, reverse=True):
-        text = text.replace(variable, HIDDEN)
+    text = without_keys(text, variables)
     # User name and password end with the last @: an unescaped password may contain others.
     text = _ADDRESS.sub(
         lambda match: f"://{HIDDEN}@{match[0].rpartition('@')[2]}" if "@" in match[0] else match[0],

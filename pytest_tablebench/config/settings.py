@@ -278,8 +278,8 @@ def _check_executor(values: Mapping[str, Any]) -> None:
         base = values.get("api_base")
         if base is not None and without_credentials(base) != base:
             raise SettingsError(
-                "--bench-api-base with a password or a query would go to every machine of the "
-                "cluster: set it in the workers' own environment (OPENAI_API_BASE, ...)"
+                "--bench-api-base with a password, a key or a query would go to every machine of "
+                "the cluster: set it in the workers' own environment (OPENAI_API_BASE, ...)"
             )
         return
     for name in ("scheduler", "score_there"):

@@ -40,6 +40,7 @@ class InProcessExecutor:
         retries: the largest number of further attempts.
         patience: seconds without any answer after which a provider is given up.
         max_reply: bytes of UTF-8 that an answer keeps.
+        keys: secrets that answers must not contain; None: the keys of the environment.
         clock: returns seconds, from any starting point.
         sleep: waits for so many seconds.
     """
@@ -54,6 +55,7 @@ class InProcessExecutor:
         retries: int,
         patience: float,
         max_reply: int,
+        keys: frozenset[str] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -63,7 +65,7 @@ class InProcessExecutor:
         self._store = functools.cache(store)
         self._keeps = keeps
         self._limits = RunLimits(connections=1, retries=retries, patience=patience)
-        self._max_reply = max_reply
+        self._max_reply, self._keys = max_reply, keys
         self._clock, self._sleep = clock, sleep
         self._dispatchers: dict[str, Dispatcher] = {}
         """By model, because each has its own limits."""
@@ -146,7 +148,7 @@ class InProcessExecutor:
         dispatcher, provider = self._dispatchers[request.model], self._provider(request.model)
         assert provider is not None  # noqa: S101 - checked by `submit`
         try:
-            reply = limited(provider.complete(request), self._max_reply)
+            reply = limited(provider.complete(request), self._max_reply, self._keys)
         except ModelError as error:
             dispatcher.fail(job, error)
         except BaseException as error:  # the user's code: the test shows its traceback
@@ -179,7 +181,7 @@ class InProcessExecutor:
         reply = None if store is None else store.look_again(job.key)
         if reply is None:
             return None
-        self._results[job.key] = reply = limited(reply, self._max_reply)
+        self._results[job.key] = reply = limited(reply, self._max_reply, self._keys)
         return vars(reply)
 
     def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:

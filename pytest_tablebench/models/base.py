@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.secrets import keys_in_use, without_keys
 from pytest_tablebench.errors import CUT_OFF, ModelError
 from pytest_tablebench.models._usage import amount, count
 from pytest_tablebench.models.thinking import joined, split_thoughts
@@ -154,8 +155,10 @@ class Reply:
         return self if self.raw is None else replace(self, text=self.raw)
 
 
-def limited(reply: Reply, most: int) -> Reply:
-    """Return a reply whose texts are cut to at most `most` bytes of UTF-8 each.
+def limited(reply: Reply, most: int, keys: frozenset[str] | None = None) -> Reply:
+    """Return a reply as it may be kept: without keys, and at most `most` bytes of UTF-8 a text.
+
+    `keys` are the secrets that it must not contain; None: the keys of the environment.
 
     Raises:
         ModelError: a registered provider returned an object that is not a `Reply` with a text.
@@ -166,11 +169,18 @@ def limited(reply: Reply, most: int) -> Reply:
             f"the provider returned {kind}; it has to return a Reply with a text",
             reason="bad_reply",
         )
+    reply = _redacted(reply, keys_in_use() if keys is None else keys)
     text, beside = _shortened(reply.written, most), _shortened(reply.thinking, most)
     if text is not None:
         beside = _shortened(reply.beside, most) or reply.beside
         return replace(reply, text=text, raw=None, thinking=beside, cut=True)
     return reply if beside is None else replace(reply, thinking=beside, cut=True)
+
+
+def _redacted(reply: Reply, keys: frozenset[str]) -> Reply:
+    texts = {name: text for name, text in vars(reply).items() if isinstance(text, str)}
+    redacted: dict[str, Any] = {name: without_keys(text, keys) for name, text in texts.items()}
+    return reply if redacted == texts else replace(reply, **redacted)
 
 
 def _shortened(text: str, most: int) -> str | None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.models._direct_wires import WIRES, Target, Unforeseen, Wire, wire
 from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models.base import Reply, Request, limited
@@ -110,7 +111,8 @@ class DirectModel:
         if reply is None:
             reply = await self._model.acomplete(request, recorded=outcome)
             reply = replace(reply, latency_s=latency_s)
-        return limited(reply, self._model.max_reply)
+        keys = keys_in_use(self._model.secrets(request.params))
+        return limited(reply, self._model.max_reply, keys)
 
     def translated(self, request: Request) -> tuple[Wire, bytes] | None:
         """Return the wire and the body of a request; None if litellm has to send it."""

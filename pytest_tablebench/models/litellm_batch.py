@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._usage import sound_usage
 from pytest_tablebench.models.base import Reply, limited
@@ -182,7 +183,8 @@ class BatchService(LiteLLMModel):
             raise self.failures.bad_reply("a reply that is no chat completion") from None
         reply = self.reply_of(response)
         cost = self._price(litellm, response.usage)
-        return limited(replace(reply, cost_usd=cost), self.max_reply)
+        keys = keys_in_use(self.secrets({}))
+        return limited(replace(reply, cost_usd=cost), self.max_reply, keys)
 
     def price_at_most(
         self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]

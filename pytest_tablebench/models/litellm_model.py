@@ -6,13 +6,13 @@ import contextvars
 import importlib
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.addresses import address_fault
 from pytest_tablebench.config.parameters import RESERVED
-from pytest_tablebench.config.secrets import placed_secrets
+from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
@@ -135,7 +135,7 @@ class LiteLLMModel:
             raise self.failures.timed_out()
         outcome, latency_s = call.result()
         reply = self._read(litellm, outcome, latency_s, request)
-        return limited(reply, self.max_reply)
+        return limited(reply, self.max_reply, keys_in_use(self.secrets(request.params)))
 
     async def warm_up(self) -> None:
         """Load what litellm and its client load on their first call, without sending anything.
@@ -161,6 +161,11 @@ class LiteLLMModel:
         # The port of a server that the run started changes, so records must not contain it.
         place = self.api_base if self.api_key is None else None
         return Failures(self.model, place, self.timeout)
+
+    def secrets(self, params: Mapping[str, Any]) -> frozenset[str]:
+        """Return the secrets of the address, of the parameters and the key of the server."""
+        key = frozenset([self.api_key] if self.api_key is not None else ())
+        return placed_secrets(self.api_base, params) | key
 
     def arguments(self, request: Request) -> dict[str, Any]:
         """Return the arguments of litellm's call, without retries in litellm or its client."""
@@ -189,9 +194,7 @@ class LiteLLMModel:
     def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
         """Return the reply in litellm's response, or raise the error for an exception."""
         if isinstance(outcome, Exception):
-            placed = placed_secrets(self.api_base, request.params)
-            placed |= frozenset([self.api_key] if self.api_key is not None else ())
-            failure = self.failures.explain(litellm, outcome, placed)
+            failure = self.failures.explain(litellm, outcome, self.secrets(request.params))
             if failure.reason == REFUSED:
                 failure.refused = refused_part(body_of(outcome), request)
             forget_frames(outcome)

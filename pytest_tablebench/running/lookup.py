@@ -58,12 +58,14 @@ class StepLookup:
         store: returns the answer store, None without one.
         max_reply: bytes of UTF-8 that an answer keeps.
         replay: whether only stored answers count.
+        keys: secrets that answers must not contain; None: the keys of the environment.
     """
 
     driver: ConversationDriver
     store: Callable[[], Store | None]
     max_reply: int = MAX_REPLY
     replay: bool = False
+    keys: frozenset[str] | None = None
     pictures: PictureKeeper = field(default_factory=PictureKeeper)
 
     def look(
@@ -108,7 +110,7 @@ class StepLookup:
             return None
         reply = store.get(request.key())
         if reply is not None:
-            return limited(reply, self.max_reply)
+            return limited(reply, self.max_reply, self.keys)
         if self.replay and use == "first":
             raise ModelError(
                 f"not in the answer store: {store.explain(request)}", reason="not_stored"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
+from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor
 from pytest_tablebench.executors.local import LaneConfig, LocalExecutor, reference_of
@@ -167,8 +169,14 @@ class ProviderPool:
                 retries=settings.retries,
                 patience=settings.patience,
                 max_reply=settings.max_reply,
+                keys=self.keys,
             )
         return self._executor
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The secrets that answers must not contain."""
+        return keys_in_use(placed_secrets(self.settings.api_base, self.settings.params))
 
     def _in_process_provider(self, model: str) -> Provider | None:
         provider = self.provider(model)

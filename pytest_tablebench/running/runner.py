@@ -78,6 +78,7 @@ class Runner:
             store=self.models.store,
             max_reply=settings.max_reply,
             replay=settings.replay,
+            keys=self.models.keys,
             pictures=self.pictures,
         )
         self.prefetch = PrefetchWindow(

@@ -9,7 +9,13 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.config.addresses import address_fault, header_fault, without_credentials
-from pytest_tablebench.config.secrets import digest, placed_secrets, redact, without_secrets
+from pytest_tablebench.config.secrets import (
+    digest,
+    keys_in_use,
+    placed_secrets,
+    redact,
+    without_secrets,
+)
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.models import LiteLLMModel, Message, Request
 from pytest_tablebench.store._line import describe
@@ -31,9 +37,19 @@ def hashed(text: str) -> str:
         ("http://host/v1?sig=abc", f"http://host/v1?{hashed('sig=abc')}"),
         ("http://host/v1?" + hashed("sig=abc"), f"http://host/v1?{hashed('sig=abc')}"),
         ("http://me:p/w#x?y@host/v1", f"http://host/v1?{hashed('me:p/w#x?y@')}"),
+        ("http://host/sk-abcd1234/v1", f"http://host/{hashed('sk-abcd1234')}/v1"),
+        ("http://host/v1/q7Zr93bKx0Lm42Wd", f"http://host/v1/{hashed('q7Zr93bKx0Lm42Wd')}"),
+        ("http://host/v1/a1b2c3d4e5", f"http://host/v1/{hashed('a1b2c3d4e5')}"),
+        ("http://host/token/abc/v1", f"http://host/token/{hashed('abc')}/v1"),
+        ("http://host/in-variable/v1", f"http://host/{hashed('in-variable')}/v1"),
+        ("http://host/openai/deployments/gpt-4o-mini-2024-07-18", None),
+        ("http://host/openai/deployments/Meta-Llama-3.1-70B-Instruct/v1beta2", None),
+        ("http://q7Zr93bKx0Lm42Wd.host/v1", None),
     ],
 )
-def test_an_address_is_written_without_what_is_secret(url, shown):
+def test_an_address_is_written_without_what_is_secret(url, shown, monkeypatch):
+    monkeypatch.setenv("GATEWAY_KEY", "in-variable")
+    shown = shown or url
     assert without_credentials(url) == shown
     assert without_credentials(shown) == shown
 
@@ -41,6 +57,18 @@ def test_an_address_is_written_without_what_is_secret(url, shown):
 def test_two_addresses_stay_two_whatever_the_at_belongs_to():
     assert without_credentials("http://one/@v1") != without_credentials("http://two/@v1")
     assert without_credentials("http://h/v1?v=1") != without_credentials("http://h/v1?v=2")
+    assert without_credentials("http://h/sk-12345678") != without_credentials(
+        "http://h/sk-12345679"
+    )
+
+
+def test_replies_are_searched_only_for_secrets_that_no_answer_contains(monkeypatch):
+    monkeypatch.setenv("TEST_API_KEY", "sk-in-variable")
+    monkeypatch.setenv("OTHER_API_KEY", "placeholder")  # a word
+    headers = {"auth": "h-secret-1", "accept": "text/html", "version": "2023-06-01", "n": "a1"}
+    keys = keys_in_use(placed_secrets("http://h/v1/a1b2c3d4e5", {"extra_headers": headers}))
+    assert {"sk-in-variable", "h-secret-1", "a1b2c3d4e5"} <= keys
+    assert not keys & {"placeholder", "text/html", "2023-06-01", "a1"}
 
 
 @pytest.mark.parametrize("mark", "/?#")

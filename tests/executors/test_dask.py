@@ -412,7 +412,7 @@ def test_without_dask_the_error_names_the_extra(
         ({"bench_score_there": True}, "--bench-score-there needs --bench-executor=dask"),
         (
             {"bench_executor": "dask", "bench_api_base": "http://me:secret@h/v1"},
-            "--bench-api-base with a password or a query would go to every machine",
+            "--bench-api-base with a password, a key or a query would go to every machine",
         ),
     ],
 )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.openai_server import OpenAIServer, error
-from tests.support.runs import LITELLM, Script, run_pytest
+from tests.support.openai_server import OpenAIServer, error, text
+from tests.support.runs import KEY, LITELLM, Script, examples, right, run_pytest
 
 HEADERS = {
     "Cookie": "session-4cb1",
@@ -22,7 +22,10 @@ HEADERS = {
 }
 QUERY = {"pwd": "word-1a2b", "sig": "sign-5d6e", "auth": "auth-8f90", "subscription-key": "sub-77"}
 IN_ADDRESS = "addr-c0de"
-SECRETS = (*HEADERS.values(), "bear-90fe", *QUERY.values(), IN_ADDRESS)
+IN_PATH = "q7Zr93bKx0Lm42Wd"
+SECRETS = (*HEADERS.values(), "bear-90fe", *QUERY.values(), IN_ADDRESS, IN_PATH, KEY)
+REPEATED = f"{KEY}, {IN_PATH}, {IN_ADDRESS}, {HEADERS['Cookie']}, bear-90fe"
+"""Secrets that a reply contains; shorter ones may occur in any answer."""
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -43,11 +46,16 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_path):
     message = f"refused: {', '.join(SECRETS)} at /v1?key={IN_ADDRESS}"
-    script = Script(3, {1: [error(400, message)], 2: [error(500, message)]})
+    thoughts = f"<think>Keys: {REPEATED}</think>"
+    replies = {
+        3: [text(f"Keys: {REPEATED}", fingerprint=KEY)],
+        4: [text(f"{thoughts}{right(examples(5)[4])}")],
+    }
+    script = Script(5, {1: [error(400, message)], 2: [error(500, message)]} | replies)
     with OpenAIServer(script) as server:
         run = run_pytest(
             tmp_path,
-            f"{server.url}?code={IN_ADDRESS}",
+            f"{server.url}/{IN_PATH}?code={IN_ADDRESS}",
             f"--bench-param=extra_headers={json.dumps(HEADERS)}",
             f"--bench-param=extra_query={json.dumps(QUERY)}",
             "--bench-retries=0",
@@ -56,7 +64,7 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
             "-rA",
             "--showlocals",
             "--tb=long",
-            count=3,
+            count=5,
             page=True,
             model=LITELLM,
         )
@@ -64,11 +72,14 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
     sent = {name.lower(): value for name, value in request.headers.items()}
     assert sent["x-functions-key"] == "fun-77ad"
     assert IN_ADDRESS in request.path
-    outcomes = sorted(record.outcome for record in run.records.values())
-    assert outcomes == ["no_answer", "no_answer", "right"], run.output
+    assert IN_PATH in request.path
+    outcomes = [record.outcome for _, record in sorted(run.by_number.items())]
+    assert sorted(outcomes) == ["no_answer", "no_answer", "right", "right", "wrong"], run.output
     written = dict(contents(tmp_path))
     for name in ("junit.xml", "output.txt", "run/report.html, unpacked", "run/run.json"):
         assert str(tmp_path / name) in written
+    [stored] = [text for name, text in written.items() if "answers" in name and b'"text"' in text]
+    assert stored.count(b"Keys: ***, ***, ***, ***, ***") == 2
     leaks = [
         (n, secret) for n, text in written.items() for secret in SECRETS if secret.encode() in text
     ]

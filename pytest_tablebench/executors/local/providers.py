@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.addresses import is_shared
+from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError, described
 from pytest_tablebench.models.base import Provider, Reply, Request, limited
@@ -146,6 +147,8 @@ class CalledProvider:
         self._settings = settings
         self._timeout = timeout
         self._max_reply = max_reply
+        secrets = placed_secrets(settings.get("api_base"), settings.get("params") or {})
+        self._keys = keys_in_use(secrets)
         self._idle: list[Provider] = []
         self._making = threading.Lock()
 
@@ -174,7 +177,7 @@ class CalledProvider:
     def _complete(self, request: Request) -> Reply:
         try:
             provider = self._provider()
-            reply = limited(provider.complete(request), self._max_reply)
+            reply = limited(provider.complete(request), self._max_reply, self._keys)
         except ModelError:
             raise
         except BaseException as error:  # any error of the provider's code
