@@ -20,6 +20,9 @@ MODEL_STOPPED = "model_stopped"
 STOP_AFTER = 3
 """The number of consecutive failures of the whole model after which it gets no more calls."""
 
+SKIPPED = "skipped"
+"""The reason of a case whose test pytest skipped before the case had a result."""
+
 PENDING = "pending"
 """Reason of a `ModelError` for a request in a batch that is not answered yet."""
 

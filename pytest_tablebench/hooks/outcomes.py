@@ -87,6 +87,11 @@ def annotate(
         if error.reason == MODEL_STOPPED and stopped is None:  # else the session reports why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         return
+    if _is_skip(report) and not run.has_result:
+        try:
+            run.skip()
+        except TableError as inapplicable:
+            error = inapplicable
     if isinstance(error, TableError) and not run.preserves_meaning:
         _leave_out(item, run, report, error)
         return
@@ -96,7 +101,7 @@ def annotate(
         report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
         if outcome == "scored" and report.passed:
             _skip(item, report, NO_VERDICT)
-    message = session.message(run, finding, error)
+    message = session.message(run, finding, run.error if run.is_skipped else error)
     if session.settings.snapshot_changes == "fail" and call.when == "call":
         message = _with_snapshot(item, report, message)
     report.tablebench = message  # type: ignore[attr-defined]

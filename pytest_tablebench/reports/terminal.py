@@ -180,7 +180,7 @@ def beside_line(test: str, count: int) -> str:
 COLUMN_LINES = (
     "performance: mean score, 0 to 1. 95 % interval: where the mean over more such questions is.",
     "robustness: 1 if the form of a table changes no score. pass rate: share of right answers.",
-    "no answer: errors of the model or its server. They count in no score.",
+    "no answer: errors of the model or its server, and skipped tests. They count in no score.",
 )
 """What the columns of the final table mean."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import (
+    SKIPPED,
     DataError,
     MetricError,
     ModelError,
@@ -59,6 +61,9 @@ class CaseSupport(Protocol):
     def correcting(self) -> Correcting | None:
         """The corrections of the run; None without any."""
 
+    def example(self, case: Case) -> Example:
+        """Return a case's example. Raises `TableError` or `DataError`."""
+
 
 @dataclass
 class CaseRun:
@@ -88,6 +93,7 @@ class CaseRun:
     score: Score | None = None
     value: float | None = None
     flags: tuple[str, ...] = ()
+    is_skipped: bool = False
     judging: tuple[StepFacts, ...] = field(default=(), repr=False)
     """The steps of a metric that calls a judge."""
     _judged: ScoredReply | None = field(default=None, repr=False)
@@ -140,6 +146,21 @@ class CaseRun:
         self.judging, self.flags = tuple(pending.judging), pending.answer.flags
         self._take_score(pending.answer, pending)
         return pending.answer
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the case has a score, or a reason for having none."""
+        return self.error is not None or (self.answered and self.asked.metric is not None)
+
+    def skip(self) -> None:
+        """Leave the case without an answer, because pytest skipped its test.
+
+        Raises `TableError` if the perturbation does not apply, so that there is no question.
+        """
+        self.is_skipped = True
+        self.error = ModelError("its test was skipped", reason=SKIPPED)
+        with contextlib.suppress(DataError):  # without its example the record has no tags
+            self.example = self.example or self.runner.example(self.case)
 
     @property
     def asked(self) -> AskedDataset:

@@ -92,6 +92,10 @@ class Renderer:
         self._changed: _ByTable[Table] = _ByTable(64)
         self._contents: _ByTable[Content] = _ByTable(256)
 
+    def example(self, case: Case) -> Example:
+        """Return the example after the perturbation. Raises `TableError` or `DataError`."""
+        return self._perturbed(case.dataset, case.example_id, case.perturbation)[0]
+
     def task(self, case: Case) -> Task:
         """Return the task for the case's strategy. Raises `TableError` or `DataError`."""
         registry, compat = self._registry, self._settings.compat

@@ -34,7 +34,7 @@ from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Source
+    from pytest_tablebench.datasets import Example, Source
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.correcting import Correcting
 
@@ -119,6 +119,10 @@ class Runner:
             settings.seed,
             files,
         )
+
+    def example(self, case: Case) -> Example:
+        """Return a case's example. Raises `TableError` or `DataError`."""
+        return self.renderer.example(case)
 
     def cases(self, dataset: str) -> tuple[list[Case], list[str]]:
         """Return a dataset's cases and node ids. Raises `DataError` when none is usable."""

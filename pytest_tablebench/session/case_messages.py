@@ -49,12 +49,12 @@ class CaseMessages:
                 example = key, run.example.question, table_values(run.example)
         answer, case_record = run.answer, None
         is_scored = run.answered and run.asked.metric is not None
-        # A test that was skipped before its case had a result leaves no record.
         if finding.passed is not None or run.error is not None or is_scored:
             record = run.record(join_checks([finding]), error or run.error)
             paid = bool(answer and answer.calls)
             # If a case has several records, one with an answer is kept, else one with a call.
-            rank = int(run.answered), int(paid), -(run.position or 0)
+            answered = -1 if run.is_skipped else int(run.answered)
+            rank = answered, int(paid), -(run.position or 0)
             case_record = MadeRecord(record, rank)
         judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
         return CaseMessage(

@@ -12,8 +12,9 @@ from itertools import product
 import pytest
 
 from pytest_tablebench.results import RunFolder
-from tests.support.gate_bench import GateBench, options, outcomes
+from tests.support.gate_bench import PLANNED, GateBench, options, outcomes
 from tests.support.matrix import FULL, reduced
+from tests.support.toy_bench import CONFTEST
 
 GATES = {
     "holds": ("toy.performance >= 0.5", 0),
@@ -323,8 +324,29 @@ def test_gates_on_skipped_cases_are_undecided(bench, workers):
     bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATES['holds'][0]}\n")
     result = bench.way(workers)(bench.model(outcomes()))
     assert result.ret == 11
-    result.stdout.fnmatch_lines(["*no case *was asked*"])
+    result.stdout.fnmatch_lines(["toy: no answer by reason: skipped 30"])
     assert not bench.asked()
+
+
+SKIPPING = """
+
+def pytest_runtest_setup(item):
+    if item.callspec.params["case"].example_id >= "e020":
+        pytest.skip("these are hard")
+"""
+
+
+@BOTH_WAYS
+def test_cases_that_a_hook_skips_are_left_out_of_a_gate_and_named(bench, workers):
+    bench.pytester.makeconftest(f"import pytest\n{CONFTEST}{PLANNED}{SKIPPING}")
+    gates = ["toy{asks=age}.performance >= 0.5", "all.no_answer <= 0.2"]
+    result = bench.way(workers)(bench.model(outcomes(wrong=10)), *options(gates))
+    score, missing = bench.gates()
+    assert (score["n_examples"], score["n_left_out"], score["no_answer"]) == (20, 10, 1 / 3)
+    assert (missing["estimate"], missing["state"]) == (1 / 3, "fails")
+    assert result.ret == 10
+    result.stdout.fnmatch_lines(["toy: no answer by reason: skipped 10"])
+    assert len(bench.records()) == 30
 
 
 @pytest.mark.parametrize(("where", "code"), [("command", 11), ("ini", 0)])

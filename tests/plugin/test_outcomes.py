@@ -115,13 +115,26 @@ def test_a_strictly_expected_failure_that_passes_is_right(bench):
     assert outcomes(bench) == {"ada": "right"}
 
 
-def test_skipped_cases_leave_no_record(bench):
+def test_skipped_cases_have_no_answer(bench):
     bench.suite(SUITE.replace("def ", "@pytest.mark.skip(reason='not today')\ndef "))
     result = bench.run("--model=echo/any", "-rs")
     result.assert_outcomes(skipped=3)
     assert result.ret == 0
-    assert bench.records() == []
+    reasons = [(record["outcome"], record["reason"]) for record in bench.records()]
+    assert reasons == [("no_answer", "skipped")] * 3
+    assert bench.facts()["status"] == "complete"
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
+
+
+def test_a_case_is_skipped_only_if_no_test_has_its_answer(bench):
+    skipped = SUITE.replace("def test_toy", "@pytest.mark.skip\ndef test_first")
+    other = SUITE.partition("@pytest.mark")[1:]
+    bench.suite(skipped + "".join(other))
+    bench.run(f"--model={bench.script(*ALL_THREE)}").assert_outcomes(
+        passed=1, failed=1, errors=1, skipped=3
+    )
+    assert outcomes(bench) == {"ada": "right", "bo": "wrong", "cy": "no_answer"}
+    assert bench.records()[2]["reason"] == "content_filter"
 
 
 def test_an_answer_is_recorded_though_its_test_skips(bench):

@@ -366,13 +366,6 @@ def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(ben
 # A run without records
 
 
-def test_a_run_of_skipped_cases_is_incomplete(bench):
-    bench.suite(SUITE.replace("def ", "@pytest.mark.skip\ndef "))
-    bench.run("--model=echo/any")
-    assert bench.facts()["status"] == "incomplete"
-    assert bench.facts()["cases_recorded"] == 0
-
-
 # Secrets
 
 
