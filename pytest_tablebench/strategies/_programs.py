@@ -23,6 +23,7 @@ PATH = "/mnt/tmp.csv"
 _STOPPED = {
     "timeout": "The program took too long and was stopped.",
     "memory": "The program needed too much memory and was stopped.",
+    "threads": "The program started too many threads and was stopped.",
     "output": "The program printed too much and was stopped.",
 }
 

@@ -66,6 +66,12 @@ def here(x86_64, aarch64):
     return x86_64 if os.uname().machine == "x86_64" else aarch64
 """
 
+CLONES = (
+    "534189f931dbbf000f050031f631d24531d24531c0b8380000000f05"
+    "85c0740d7802ffc341ffc975dd89d85bc3b8220000000f05ebf7"
+)
+"""x86_64: calls `clone` for threads that sleep without a stack, and returns the number of them."""
+
 STOPPED = frozenset({"timeout"})
 DENIED = frozenset({"ok", "error"})
 MEMORY = frozenset({"memory", "error", "killed"})
@@ -361,6 +367,18 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         DENIED,
         "import threading, time\n"
         "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    ),
+    "fills the machine with threads": (
+        DENIED | {"threads"},
+        "import ctypes, mmap\n"
+        f"code = bytes.fromhex('{CLONES}')\n"
+        "page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 7)\n"
+        "page.write(code)\n"
+        "start = ctypes.addressof(ctypes.c_char.from_buffer(page))\n"
+        "if os.uname().machine == 'x86_64':\n"
+        "    started = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(start)(6000)\n"
+        "    if started > 200: escaped(started)\n"
+        "    print(started)",
     ),
     # Reports of the program about itself
     "says that there is no sandbox": (

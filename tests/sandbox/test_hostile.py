@@ -16,6 +16,7 @@ import pytest
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox import Backend, backends, choose
 from pytest_tablebench.sandbox._worker import SandboxProcess
+from pytest_tablebench.sandbox.inside._confine import WITHOUT_NOTICES
 from tests.sandbox.hostile import (
     HOSTILE,
     SECRET,
@@ -68,6 +69,15 @@ def test_a_hostile_program_reaches_no_target(
     after = worker.run(Execute("print('fine')"))
     assert (after.outcome, after.output) == ("ok", "fine\n")
     assert left_behind(worker) == []
+
+
+@pytest.mark.parametrize("name", ["bare", "landlock"])
+def test_threads_are_counted_if_the_kernel_does_not_ask_about_them(name: str, where: World) -> None:
+    made = {other.name: other for other in backends(unsafe=True)}[name]
+    worker = SandboxProcess(replace(made, parts=made.parts | {WITHOUT_NOTICES}), warm=False)
+    attacked = attack(worker, where, "fills the machine with threads")
+    worker.close()
+    assert (attacked.outcome, attacked.error) == ("threads", "more than its limit of threads")
 
 
 OTHER_WALLS = ("bubblewrap", "bubblewrap alone")

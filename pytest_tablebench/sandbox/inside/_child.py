@@ -37,11 +37,13 @@ def become(
 ) -> NoReturn:
     """Read a job, run its program by its runner, report the outcome, and end this process.
 
-    `pipes` are for reading the job, for the program's output, and for the report: three lines, of
-    which the last may be long. A program that changes this module can only falsify its own report.
+    `pipes` are for reading the job, for the program's output, for the report (three lines, of which
+    the last may be long), and for questions about new threads. A program that changes this module
+    can only falsify its own report.
     """
     # Above the numbers that the descriptors get.
-    reading, printing, reporting = (fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in pipes)
+    above = (fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in pipes)
+    reading, printing, reporting, asking = above
     rules = None if rules is None else fcntl.fcntl(rules, fcntl.F_DUPFD, 10)
     os.dup2(reporting, 3)
     try:
@@ -54,16 +56,16 @@ def become(
         nothing = os.open(os.devnull, os.O_RDWR)
         for source, target in ((nothing, 0), (printing, 1), (nothing, 2)):
             os.dup2(source, target)
-        first = 4
+        asking, first = os.dup2(asking, 4), 5
         if rules is not None:
-            rules, first = os.dup2(rules, 4), 5
+            rules, first = os.dup2(rules, 5), 6
         os.closerange(first, 1024)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
         tempfile.tempdir = folder  # the search for a folder removes a file, which is denied
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
         sys.stdout, sys.stderr = _stream(1), _stream(2)
-        confine(folder, job["limits"], parts, rules)
+        confine(folder, job["limits"], parts, rules, asking)
     except BaseException as error:
         _report(ABSENT, str(error) or type(error).__name__, "null")
     os.write(3, BEGUN)

@@ -14,11 +14,14 @@ from typing import Any
 
 from pytest_tablebench.sandbox.inside._landlock import read_rules, restrict_files, version
 from pytest_tablebench.sandbox.inside._seccomp import restrict_calls, supported
+from pytest_tablebench.sandbox.inside._threads import hand_over
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 OPEN_FILES = 64
 WITHOUT_LANDLOCK = "without Landlock"
 """A part that tests ask for: everything is as on a kernel that has no Landlock."""
+WITHOUT_NOTICES = "without notices"
+"""A part that tests ask for: everything is as on a kernel that does not ask about threads."""
 
 _MIB = 1 << 20
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
@@ -69,18 +72,21 @@ def file_rules(parts: frozenset[str], readable: Iterable[str], base: str) -> int
 
 
 def confine(
-    folder: str, limits: Mapping[str, Any], parts: Collection[str], rules: int | None
+    folder: str, limits: Mapping[str, Any], parts: Collection[str], rules: int | None, asking: int
 ) -> None:
     """Drop all rights of this process that a program does not need.
 
     `parts` are required: `landlock`, `seccomp`. Others are set up if the system has them. `rules`
-    come from `file_rules`. Raises `OSError` if a required part cannot be set up.
+    come from `file_rules`, `asking` is the socket for `hand_over`. Raises `OSError` if a required
+    part cannot be set up.
     """
     _limit(limits)
     if sys.platform != "linux":
+        os.close(asking)
         return
     _drop_capabilities()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    hand_over(asking, supported() and WITHOUT_NOTICES not in parts)
     if rules is not None:
         restrict_files(rules, folder, DEVICES)
         os.close(rules)  # a program that held them could add to them

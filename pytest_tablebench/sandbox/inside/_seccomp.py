@@ -65,7 +65,10 @@ _OF_THREADS = (15, 16)  # PR_SET_NAME, PR_GET_NAME
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7), "arm64": (1, 0xC00000B7)}
 _EPERM, _ENOSYS = 1, 38
-_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
+_KILL_PROCESS, _ERRNO = 0x80000000, 0x00050000
+_SECCOMP = {"x86_64": 317, "aarch64": 277, "arm64": 277}
+_CLONE3 = 435
 
 _Instruction = tuple[int, int, int, int]
 
@@ -106,6 +109,25 @@ def filter_code(pid: int) -> bytes:
         tests = [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
         code += _only(call[column], [*_load(argument), *tests])
     code += [(_ABOVE, 0, 1, _NEWEST), (_RETURN, 0, 0, _ERRNO | _ENOSYS), _DENYING]
+    return _packed(code)
+
+
+def notifying_code() -> bytes:
+    """Return a filter that sends `clone` to its listener, unless another filter denies it."""
+    column, architecture = _MACHINES[platform.machine()]
+    code = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 0, 4, architecture),
+        (_LOAD, 0, 0, _NUMBER),
+        (_EQUAL, 1, 0, _CLONE[column]),
+        (_EQUAL, 0, 1, _CLONE3),
+        (_RETURN, 0, 0, _NOTIFY),
+        _ALLOWING,
+    ]
+    return _packed(code)
+
+
+def _packed(code: list[_Instruction]) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
@@ -151,9 +173,16 @@ def restrict_calls() -> None:
     """Restrict this process permanently to the calls in the list. Raises `OSError`."""
     if not supported():
         raise OSError(f"no list of system calls for {platform.system()} on {platform.machine()}")
-    code = filter_code(os.getpid())
+    restrict(filter_code(os.getpid()))
+
+
+def restrict(code: bytes, flags: int = 0) -> int:
+    """Add a filter to this process; return what the kernel returns. Raises `OSError`."""
     program = _Filter(len(code) // 8, code)
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(22, 2, ctypes.byref(program), 0, 0) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
-        number = ctypes.get_errno()
-        raise OSError(number, f"seccomp: {os.strerror(number)}")
+    # SECCOMP_SET_MODE_FILTER
+    number: int = libc.syscall(_SECCOMP[platform.machine()], 1, flags, ctypes.byref(program))
+    if number < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"seccomp: {os.strerror(error)}")
+    return number

@@ -65,10 +65,10 @@ class Template:
         line.close()
         self._answer()  # it is ready
 
-    def fork(self, reading: int, printing: int, reporting: int) -> int:
-        """Fork a program's process, which gets these descriptors; return its number."""
+    def fork(self, *pipes: int) -> int:
+        """Fork a program's process, which gets the `pipes` of `become`; return its number."""
         try:
-            socket.send_fds(self._line, [_FORK], [reading, printing, reporting])
+            socket.send_fds(self._line, [_FORK], pipes)
         except OSError:
             raise SystemExit from None
         return self._answer()[0]
@@ -115,7 +115,7 @@ def _serve(config: Mapping[str, Any], line: socket.socket, parent: int) -> NoRet
         rules = _set_up(config, parts, base)
         line.sendall(_ANSWER.pack(os.getpid(), False, 0, 0.0))
         while True:
-            request, pipes, _, _ = socket.recv_fds(line, 1, 3)
+            request, pipes, _, _ = socket.recv_fds(line, 1, 4)
             if request == _FORK:
                 process = _Process(os.getpid(), os.fork())
                 if process.number == 0:

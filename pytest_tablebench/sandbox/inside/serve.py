@@ -19,6 +19,7 @@ import json
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -27,12 +28,16 @@ from pytest_tablebench.sandbox.inside._child import ABSENT, BEGUN
 from pytest_tablebench.sandbox.inside._confine import hide_memory, reset_internal_signals
 from pytest_tablebench.sandbox.inside._folder import fill, grown, left
 from pytest_tablebench.sandbox.inside._template import PROGRAM, Ended, Template
+from pytest_tablebench.sandbox.inside._threads import MOST_THREADS, ThreadGate
 from pytest_tablebench.util.removal import empty
 
 __all__ = ["main"]
 
 SLICE_S = 0.05
 """Seconds between two checks of a program's folder."""
+
+COUNT_S = 0.002
+"""Seconds between two counts of its threads, if the kernel does not ask about each."""
 
 MOST_KEPT = 4 << 20
 """Bytes of a file that is sent back."""
@@ -87,7 +92,9 @@ def _run(job: Mapping[str, Any], base: str, template: Template, source: int) -> 
     printed, printing = os.pipe()
     reports, reporting = os.pipe()
     reading, writing = os.pipe()
-    child = template.fork(reading, printing, reporting)
+    answering, asking = socket.socketpair()
+    with asking:
+        child = template.fork(reading, printing, reporting, asking.fileno())
     for number in (reading, printing, reporting):
         os.close(number)
     order = {name: job[name] for name in ("program", "runner", "limits")}
@@ -95,11 +102,13 @@ def _run(job: Mapping[str, Any], base: str, template: Template, source: int) -> 
         _send(writing, order)
     os.close(writing)
     limits = job["limits"]
-    watch = _Watch(template, child, (printed, reports), source)
+    gate = ThreadGate(answering, child)
+    watch = _Watch(template, gate, child, (printed, reports), source)
     try:
         met = watch.wait(base, limits)
         ended = template.end()
     finally:
+        gate.close()
         os.close(printed)
         os.close(reports)
     output = bytes(watch.got[printed][: limits["output_bytes"]])
@@ -119,9 +128,17 @@ class _Watch:
     has ended.
     """
 
-    def __init__(self, template: Template, child: int, pipes: tuple[int, int], source: int) -> None:
+    def __init__(
+        self,
+        template: Template,
+        gate: ThreadGate,
+        child: int,
+        pipes: tuple[int, int],
+        source: int,
+    ) -> None:
         self.got = {number: bytearray() for number in pipes}
         self._template = template
+        self._gate = gate
         self._child = child
         self._source = source
 
@@ -133,7 +150,7 @@ class _Watch:
         poll = select.poll()
         poll.register(self._source, 0)  # its end is reported without being asked for
         unread = set(self.got)
-        for number in unread:
+        for number in (*unread, self._gate.number):
             poll.register(number, select.POLLIN)
         now = time.monotonic()
         ends, look = now + limits["wall_s"], now + SLICE_S
@@ -141,9 +158,16 @@ class _Watch:
             has_ended = self._template.look() is not None
             if has_ended and not unread:
                 return None
-            for number, _ in poll.poll(1000 * SLICE_S if unread and not has_ended else 1):
+            slice_s = SLICE_S if self._gate.is_open else COUNT_S
+            for number, event in poll.poll(1000 * slice_s if unread and not has_ended else 1):
                 if number == self._source:
                     raise SystemExit
+                if number == self._gate.number:
+                    if not (event & select.POLLIN and self._gate.answer()):
+                        poll.unregister(number)
+                        if self._gate.number != number:
+                            poll.register(self._gate.number, select.POLLIN)
+                    continue
                 if not self._read(number):
                     poll.unregister(number)
                     unread.discard(number)
@@ -151,6 +175,8 @@ class _Watch:
                 return "output"
             if has_ended:
                 return None  # another process may keep the pipes open
+            if not self._gate.is_open and self._gate.count > MOST_THREADS:
+                return "threads"
             now = time.monotonic()
             if now > ends:
                 return "timeout"
