@@ -294,6 +294,12 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "    for n in range(10):\n"
         "        with open(f'{n}', 'ab') as file: file.write(b'x' * 10 ** 6)",
     ),
+    "fills the disk and ends": (
+        frozenset({"files"}),
+        "data = bytearray(7 * 10 ** 6)\n"
+        "files = [os.open(f'{n}', os.O_CREAT | os.O_WRONLY) for n in range(2)]\n"
+        "for file in files: os.write(file, data)",
+    ),
     "fills the disk with a file that has no name": (
         frozenset({"files", "error"}),
         "files = [os.open('.', os.O_TMPFILE | os.O_RDWR) for _ in range(5)]\n"

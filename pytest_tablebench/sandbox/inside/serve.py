@@ -33,7 +33,7 @@ from pytest_tablebench.util.removal import empty
 
 __all__ = ["main"]
 
-SLICE_S = 0.05
+SLICE_S = 0.005
 """Seconds between two checks of a program's folder."""
 
 COUNT_S = 0.002
@@ -157,7 +157,7 @@ class _Watch:
         while True:
             has_ended = self._template.look() is not None
             if has_ended and not unread:
-                return None
+                break
             slice_s = SLICE_S if self._gate.is_open else COUNT_S
             for number, event in poll.poll(1000 * slice_s if unread and not has_ended else 1):
                 if number == self._source:
@@ -174,7 +174,7 @@ class _Watch:
             if any(len(got) > limits["output_bytes"] + 4096 for got in self.got.values()):
                 return "output"
             if has_ended:
-                return None  # another process may keep the pipes open
+                break  # another process may keep the pipes open
             if not self._gate.is_open and self._gate.count > MOST_THREADS:
                 return "threads"
             now = time.monotonic()
@@ -182,8 +182,12 @@ class _Watch:
                 return "timeout"
             if now > look:
                 look = now + SLICE_S
-                if grown(folder, self._child, limits["files"], limits["disk_mib"] << 20):
+                if self._has_grown(folder, limits):
                     return "files"
+        return "files" if self._has_grown(folder, limits) else None
+
+    def _has_grown(self, folder: str, limits: Mapping[str, Any]) -> bool:
+        return grown(folder, self._child, limits["files"], limits["disk_mib"] << 20)
 
     def _read(self, number: int) -> bool:
         data = os.read(number, 1 << 16)
