@@ -6,15 +6,27 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 
-from pytest_tablebench.metrics._typed_judge import Expected
-from pytest_tablebench.metrics._typed_replies import AnswerText, denies, says_nothing_more
+from pytest_tablebench.metrics._typed_digits import number_in_words
+from pytest_tablebench.metrics._typed_expected import Expected
+from pytest_tablebench.metrics._typed_judge import contains
+from pytest_tablebench.metrics._typed_replies import AnswerText, before_note
+from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, wrong
+from pytest_tablebench.metrics._typed_sentences import other_cells
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
+from pytest_tablebench.metrics._typed_words import (
+    denies,
+    is_measure_verb,
+    is_open,
+    refuses,
+    unexplained,
+)
 
 _SEPARATOR = re.compile(
-    r"\s*(?:[;|,，、；\n/→]|->|&|以及|[和与及跟]"
-    r"|\b(?:and|und|et|y|sowie|as well as|ainsi que)\b)\s*",
+    r"\s*(?:[;|,，、；\n/→]|->|&|(?<=\s)\+(?=\s)|以及|[和与及跟]"
+    r"|\b(?:and|und|et|y|e|en|i|и|sowie|as well as|ainsi que)\b)\s*",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s*(?:[-*•–]|(?P<number>\d{1,3})[.)])\s+(?=\S)")
@@ -31,6 +43,25 @@ _TAIL = re.compile(
 _ARTICLE = re.compile(r"^(?:both|beide|the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
 _AT_END = re.compile(rf"(?:{_SEPARATOR.pattern})$|\w$", re.IGNORECASE)
 _AT_START = re.compile(rf"{_SEPARATOR.pattern}|\w", re.IGNORECASE)
+_COUNTS = (
+    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "zwei", "drei"),
+    *("vier", "fünf", "sechs", "sieben", "acht", "deux", "trois", "quatre", "cinq", "dos", "tres"),
+    *(
+        "cuatro",
+        "cinco",
+        "due",
+        "tre",
+        "dois",
+        "três",
+        "twee",
+        "drie",
+        "二",
+        "两",
+        "三",
+        "四",
+        "五",
+    ),
+)
 _LONGEST_CORE = 20_000
 _LONGEST_SENTENCE = 1_000
 _SPARE = 40
@@ -51,29 +82,65 @@ class Items:
         sizes = [len(_SEPARATOR.findall(text)) + 1 for text in texts]
         return max(*sizes, 1, *(5 for item in self.items if item.kind in {"number", "date"}))
 
-    def compare(self, reply: AnswerText) -> tuple[float, float]:
-        """Return whether a reply is exactly the expected items (1 or 0), and F1 over both lists."""
-        best = 0.0
+    def decide(self, reply: AnswerText) -> tuple[Decision, float]:
+        """Decide whether a reply is exactly the expected items, and return F1 over both lists."""
+        best, closest = 0.0, []
         size = sum(len(text) for item in self.items for text in (item.text, *item.spellings))
         for text in self._readings(reply):
             # No list of the expected items is longer than this.
             for parts in self._splits(text[: 4 * size + 2_000]):
                 right, partial = self._match(parts)
                 if right and len(text) <= 4 * size + 2_000:
-                    return 1.0, 1.0
-                best = max(best, partial)
-        return 0.0, best if best < 1 else 0.0
+                    return RIGHT, 1.0
+                if partial > best:
+                    best, closest = partial, parts
+        return self._undecided(reply, closest), best if best < 1 else 0.0
+
+    def _undecided(self, reply: AnswerText, closest: list[str]) -> Decision:
+        """Decide about a reply that is not the list: unclear if it names all items and no other."""
+        text = folded(reply.answer[:_LONGEST_CORE])
+        missing = [item for item in self.items if not contains(item, text)]
+        if missing:
+            shown = ", ".join(item.text for item in missing[:3])
+            return wrong(f"missing: {shown[:120]}")
+        cells = {cell for item in self.items for cell in other_cells(item, text)}
+        if others := sorted(cells - self._spellings):
+            return wrong(f"additional: {', '.join(others[:3])[:120]}")
+        if len(closest) > len(self.items) and self._match(closest)[1] > 0:
+            extra = [part for part in closest if not any(self._same(part, i) for i in self.items)]
+            return (unclear if extra and denies(text) else wrong)(
+                f"additional: {', '.join(extra)[:120]}" if extra else "an item occurs twice"
+            )
+        if self.ordered and len(closest) == len(self.items):
+            return wrong("the items in another order")
+        if denies(text):
+            return wrong("the items are denied or doubted")
+        return unclear("the items in words that no rule reads")
 
     @cached_property
-    def _question(self) -> list[str]:
-        return words(folded(self.items[0].terms.question)) if self.items else []
+    def _spellings(self) -> frozenset[str]:
+        return frozenset().union(*(item.spellings for item in self.items))
+
+    def _is_harmless(self, text: str) -> bool:
+        """Return whether the words around a list say nothing else about its items."""
+        plain = folded(text)
+        if denies(plain):
+            return False
+        around = self.items[0].around
+        rest = unexplained(words(plain), around.words) if around.words else ()
+        return all(
+            is_measure_verb(word) or word in {str(len(self.items)), *_count_words(len(self.items))}
+            for word in rest
+        )
 
     def _readings(self, reply: AnswerText) -> Iterator[str]:
         """Yield the parts of a reply that may be the list, without the sentence around it."""
+        if reply.items:
+            yield "\n".join(reply.items)
         yield reply.text
         if reply.answer != reply.text:
             yield reply.answer
-        if reply.is_taken_back:
+        if reply.is_taken_back or refuses(folded(reply.answer[:_LONGEST_CORE])):
             return
         texts = [reply.answer]
         first, _, rest = reply.answer.partition("\n\n")
@@ -83,8 +150,12 @@ class Items:
         if is_explained and not is_heading and not self._names_another(rest):
             texts.append(first)
             yield first
+        value, note = before_note(reply.answer[:_LONGEST_CORE])
+        if note and not denies(folded(note)) and not self._names_another(note):
+            texts.append(value)
+            yield value
         for text in texts:
-            yield from _cores(text[:_LONGEST_CORE], self._question)
+            yield from self._cores(text[:_LONGEST_CORE])
             if len(text) <= _LONGEST_SENTENCE:
                 yield from self._trimmed(folded(text.replace("**", "")))
 
@@ -103,11 +174,23 @@ class Items:
         rest = f"{before} {after}"
         if _AT_END.search(before) or _AT_START.match(after) or denies(rest):
             return
-        if says_nothing_more(words(rest), self._question) and not self._names_another(rest):
+        if self._is_harmless(rest) and not self._names_another(rest):
             yield text[start:end]
 
     def _names_another(self, text: str) -> bool:
-        return any(item.names_another(text, self.items) for item in self.items)
+        plain = folded(text[:_LONGEST_CORE])
+        cells = {cell for item in self.items for cell in other_cells(item, plain)}
+        return not cells <= self._spellings
+
+    def _cores(self, text: str) -> Iterator[str]:
+        """Yield the list in a sentence: after its verb or colon, or before its verb."""
+        for pattern in (_LINK, _COLON):
+            link = pattern.match(text)
+            if link is not None and self._is_harmless(link[1]):
+                yield link[2]
+        tail = _TAIL.match(text)
+        if tail is not None and self._is_harmless(tail[2]):
+            yield tail[1]
 
     def _splits(self, text: str) -> Iterator[list[str]]:
         lines = [
@@ -122,10 +205,29 @@ class Items:
                 yield [str(item) for item in listed]
         if len(lines) > 1:
             yield lines
-            yield from _without_bullets(lines)
+            yield from self._without_bullets(lines)
         for shape in (text, *_inner(text)):
             yield self._runs(shape, longest_first=True)
             yield self._runs(shape, longest_first=False)
+
+    def _without_bullets(self, lines: list[str]) -> Iterator[list[str]]:
+        """Yield the lines with bullets, without the bullets; numbers are bullets if they count up.
+
+        The lines before them must say nothing else about the items.
+        """
+        matches = [_BULLET.match(line) for line in lines]
+        marked = [(line, match) for line, match in zip(lines, matches, strict=True) if match]
+        if not marked:
+            if lines and lines[0].endswith((":", "：")) and self._is_harmless(lines[0]):
+                yield lines[1:]
+            return
+        first = next(place for place, match in enumerate(matches) if match)
+        if not all(map(self._is_harmless, lines[:first])):
+            return
+        numbers = [match["number"] for _, match in marked]
+        counts_up = numbers == [str(place) for place in range(1, len(numbers) + 1)]
+        if counts_up or not any(numbers):
+            yield [line[match.end() :].rstrip(";,") for line, match in marked]
 
     def _runs(self, text: str, *, longest_first: bool) -> list[str]:
         """Split a text at separators, and rejoin parts that form one item together."""
@@ -167,7 +269,12 @@ class Items:
         if item.equals_text(text):
             return True
         shorter = _ARTICLE.sub("", text)
-        return shorter != text and item.equals_text(shorter)
+        if shorter != text and item.equals_text(shorter):
+            return True
+        value, note = before_note(text)
+        # The price in `tea (2.50)` is no other item.
+        is_note = item.kind == "text" and note and text.endswith(")")
+        return bool(is_note) and not is_open(folded(note)) and item.equals_text(value)
 
     def _match(self, parts: list[str]) -> tuple[bool, float]:
         if not parts or not self.items:
@@ -208,28 +315,12 @@ def _inner(text: str) -> Iterator[str]:
             yield inner
 
 
-def _without_bullets(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the lines with bullets, without the bullets; numbers are bullets if they count up."""
-    matches = [_BULLET.match(line) for line in lines]
-    marked = [(line, match) for line, match in zip(lines, matches, strict=True) if match]
-    if not marked:
-        if lines and lines[0].endswith((":", "：")):
-            yield lines[1:]
-        return
-    numbers = [match["number"] for _, match in marked]
-    counts_up = numbers == [str(place) for place in range(1, len(numbers) + 1)]
-    if counts_up or not any(numbers):
-        yield [line[match.end() :].rstrip(";,") for line, match in marked]
+@lru_cache(maxsize=64)
+def _count_words(count: int) -> frozenset[str]:
+    """Return the words for a small number: `two`, `zwei`, `deux`."""
+    return frozenset(word for word in _COUNTS if _number(word) == count)
 
 
-def _cores(text: str, question: Sequence[str]) -> Iterator[str]:
-    """Yield the list in a sentence: after its verb or colon, or before its verb."""
-    for pattern in (_LINK, _COLON):
-        link = pattern.match(text)
-        if link is not None and not denies(folded(link[1])):
-            yield link[2]
-    tail = _TAIL.match(text)
-    if tail is None or denies(folded(tail[2])):
-        return
-    if says_nothing_more(words(folded(tail[2])), question):
-        yield tail[1]
+def _number(word: str) -> Fraction | None:
+    number = number_in_words(word)
+    return number[0] if number else None

@@ -13,72 +13,27 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
-from pytest_tablebench.metrics._typed_text import CJK, folded
+from pytest_tablebench.metrics._typed_text import folded, is_currency_sign
+from pytest_tablebench.metrics._typed_unit_names import (
+    AMBIGUOUS_SCALES,
+    BASIS_POINTS,
+    CJK_SCALES,
+    CURRENCIES,
+    FAMILIES,
+    LETTERS,
+    MONEY_LETTERS,
+    PER_MILLE,
+    PERCENT,
+    RATIOS,
+    SCALES,
+    SINGLE,
+    UNITS,
+)
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja", "ko")
 """Languages whose names of months, units, currencies and powers of ten are read."""
 
 _LONGEST = 48
-_PERCENT = frozenset(
-    {"%", "percent", "per cent", "pct", "pct.", "prozent", "pour cent", "por ciento", "procent"}
-    | {"percentage point", "percentage points", "pp", "prozentpunkte", "prozentpunkt"}
-    | {"points de pourcentage", "point de pourcentage", "百分点", "个百分点"}
-)
-_CURRENCIES = {
-    **dict.fromkeys(("$", "us$", "usd", "us dollars", "dollar", "dollars", "us-dollar"), "USD"),
-    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
-    **dict.fromkeys(("£", "gbp", "pounds sterling", "pound sterling"), "GBP"),
-    **dict.fromkeys(("¥", "jpy", "yen", "円"), "JPY"),
-    **dict.fromkeys(("cny", "rmb", "yuan", "元", "人民币"), "CNY"),
-    **dict.fromkeys(("₹", "inr", "rupees"), "INR"),
-    **dict.fromkeys(("美元",), "USD"),
-    **dict.fromkeys(("欧元",), "EUR"),
-}
-_SCALES = {
-    **dict.fromkeys(("thousand", "thousands", "tausend", "tsd", "mille", "千", "k"), 10**3),
-    **dict.fromkeys(("million", "millions", "mio", "mln", "mn", "millionen", "百万"), 10**6),
-    **dict.fromkeys(("billion", "billions", "bn", "mrd", "milliarden", "milliards"), 10**9),
-    **dict.fromkeys(("trillion", "trillions", "tn"), 10**12),
-    "dozen": 12,
-    "hundred": 100,
-    "hundreds": 100,
-    "lakh": 10**5,
-    "crore": 10**7,
-    "万": 10**4,
-    "亿": 10**8,
-    "萬": 10**4,
-    "億": 10**8,
-    "万亿": 10**12,
-}
-_LETTERS = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-_SINGLE = frozenset("mgshltw%$€£¥₹")
-"""One-letter units; other letters are more often part of a name."""
-_NAMES = {
-    "g": "gram",
-    "m": "meter",
-    "s": "second",
-    "h": "hour",
-    "l": "liter",
-    "t": "tonne",
-    "w": "watt",
-    "min": "minute",
-    "ml": "milliliter",
-    "mb": "megabyte",
-    "千克": "kilogram",
-    "公斤": "kilogram",
-    "克": "gram",
-    "吨": "tonne",
-    "米": "meter",
-    "公里": "kilometer",
-    "千米": "kilometer",
-    "厘米": "centimeter",
-    "平方公里": "square-kilometer",
-    "平方米": "square-meter",
-    "立方米": "cubic-meter",
-    "升": "liter",
-    "小时": "hour",
-    "分钟": "minute",
-}
 _KINDS = frozenset(
     {"area", "digital", "duration", "electric", "energy", "frequency", "length", "mass", "power"}
     | {"pressure", "speed", "temperature", "volume"}
@@ -89,7 +44,9 @@ _FUNCTION_WORDS = frozenset(
     | {"count", "point", "points", "turn", "turns", "note", "gal", "mark", "marks", "bit", "bits"}
     | {"can", "has", "so", "im", "es", "et", "day of", "set", "this", "that", "min.", "b", "c", "d"}
 )
-_ATOM = re.compile(r"(°[cf]|[^\W\d_]+(?:_[^\W\d_]+)*)(-?\d)?")
+_ATOM = re.compile(r"(°[cf]?|[^\W\d_]+(?:_[^\W\d_]+)*)(-?\d)?")
+_OF = re.compile(r"^(?:of\b|d'|de\b|di\b|in\b|an\b|von\b)\s*")
+_CJK_SCALE = re.compile("|".join(sorted(CJK_SCALES, key=len, reverse=True)))
 
 
 @dataclass(frozen=True)
@@ -104,48 +61,71 @@ class Unit:
 def read_unit(text: str) -> Unit:
     """Return the unit that a whole text names: `Mio. EUR`, `kilograms`, `km²`, `products`."""
     plain = text.strip().strip("[]（）()").strip() if len(text) <= _LONGEST else ""
-    if plain in _LETTERS:
-        return Unit("", _LETTERS[plain])
-    if len(plain) == 3 and plain.isupper():
+    if plain in LETTERS:
+        return Unit("", LETTERS[plain])
+    if len(plain) == 3 and plain.isascii() and plain.isupper():
         return Unit(unit_name(plain))
     plain = folded(plain).strip(" .")
-    for head, tail in ((plain[:3], plain[3:]), (plain[:2], plain[2:]), (plain[:1], plain[1:])):
-        if head in _SCALES and re.match(rf"[{CJK}]", head):
-            return Unit(unit_name(tail), _SCALES[head])
+    if not plain or unit_name(plain) != plain or plain in UNITS:
+        return Unit(unit_name(plain))
+    if scale := _CJK_SCALE.match(plain):
+        return Unit(unit_name(plain[scale.end() :]), CJK_SCALES[scale[0]])
+    return _with_scale(plain) or Unit(unit_name(plain))
+
+
+def _with_scale(plain: str) -> Unit | None:
+    """Return a unit with the power of ten before or after it: `million euros`, `EUR bn`."""
     parts = plain.split(" ")
-    for place in (0, -1):
-        word = parts[place].strip(".")
-        scale = _scale(word) if word else None
-        if scale is not None and (len(parts) > 1 or len(word) > 1):
-            rest = " ".join(parts[1:] if place == 0 else parts[:-1])
-            rest = re.sub(r"^(?:of|d'|de|in|an)\s*", "", rest)
-            return Unit(unit_name(rest), scale)
-    return Unit(unit_name(plain))
+    for count in (2, 1):
+        if len(parts) < count:
+            continue
+        ends = (" ".join(parts[:count]), parts[count:]), (" ".join(parts[-count:]), parts[:-count])
+        for words, others in ends:
+            rest = _OF.sub("", " ".join(others))
+            scale = _scale(words.replace(".", ""))
+            if scale is None and rest and is_currency(unit_name(rest)):
+                scale = MONEY_LETTERS.get(words)
+            if scale is not None and (others or len(words) > 1):
+                return Unit(unit_name(rest), scale)
+    return None
 
 
-def _scale(word: str) -> int | None:
-    scale = _SCALES.get(word)
-    if scale is None and word.isalpha() and len(word) > 2 and word[:3] in {"mil", "mld", "bil"}:
-        return _compact_names().get(word)
+def _scale(words: str) -> int | None:
+    scale = SCALES.get(words)
+    if scale is None and len(words) > 1 and not words.isdigit() and words not in _FUNCTION_WORDS:
+        return _compact_names().get(words)
     return scale
 
 
+@lru_cache(maxsize=4096)
 def unit_name(text: str) -> str:
     """Return one name for all spellings of a unit: `percent` and `%` are the same."""
     plain = folded(text).replace("^", "").replace("**", "").strip(" .")
-    if plain in _PERCENT:
-        return "%"
-    if plain in _CURRENCIES:
-        return _CURRENCIES[plain]
+    for names, name in ((PERCENT, "%"), (PER_MILLE, "‰"), (BASIS_POINTS, "bp")):
+        if plain in names:
+            return name
+    if plain in CURRENCIES:
+        return CURRENCIES[plain]
     code = text.strip(" .")
     if len(code) == 3 and code.isascii() and code.isupper() and code in _codes():
         return code
+    if len(plain) > 3 and not plain.isdigit():
+        return _ratio_names().get(plain) or _currency_names().get(plain, plain)
     return plain
 
 
 def is_currency(name: str) -> bool:
-    """Return whether a unit's name is the code of a currency."""
-    return len(name) == 3 and name.isupper()
+    """Return whether a unit's name is the code of a currency, or of a family of currencies."""
+    return (
+        (len(name) == 3 and name.isascii() and name.isupper())
+        or (name in FAMILIES and name not in {"pound", "pounds"})
+        or (len(name) == 1 and is_currency_sign(name))
+    )
+
+
+def same_currency(first: str, second: str) -> bool:
+    """Return whether two currencies may be the same: `¥` is a sign of two currencies."""
+    return first == second or second in FAMILIES.get(first, ()) or first in FAMILIES.get(second, ())
 
 
 @lru_cache(maxsize=4096)
@@ -154,13 +134,14 @@ def is_known(text: str) -> bool:
     unit = read_unit(text)
     if unit.name == "":
         return unit.scale != 1
-    if unit.name == "%" or is_currency(unit.name):
+    if unit.name in RATIOS or is_currency(unit.name):
         return True
-    if unit.name in _FUNCTION_WORDS or (len(unit.name) == 1 and unit.name not in _SINGLE):
-        return not unit.name.isascii() and unit.name in _NAMES
+    if unit.name in _FUNCTION_WORDS or (len(unit.name) == 1 and unit.name not in SINGLE):
+        return not unit.name.isascii() and unit.name in UNITS
     return _measure(unit.name) is not None
 
 
+@lru_cache(maxsize=4096)
 def _measure(name: str) -> tuple[tuple[str, int], ...] | None:
     """Return a unit as CLDR names with their powers; None for any other word."""
     expression = _expression(name)
@@ -190,7 +171,7 @@ def _cldr_name(atom: str) -> str | None:
     names = _cldr_names()
     word = atom.replace("_", " ")
     for form in (word, word.removesuffix("s"), re.sub("tre(s?)$", r"ter\1", word)):
-        if form in names and not (len(form) == 1 and form.isascii() and form not in _SINGLE):
+        if form in names and not (len(form) == 1 and form.isascii() and form not in SINGLE):
             return names[form]
     return None
 
@@ -209,9 +190,38 @@ def _codes() -> frozenset[str]:
 
 
 @cache
+def _currency_names() -> dict[str, str]:
+    """Return the codes of currencies by their folded names in all languages.
+
+    A name that two currencies have (`peso`) is missing.
+    """
+    names: dict[str, str] = {}
+    for locale in locales():
+        plurals = locale._data["currency_names_plural"]
+        for code in _codes():
+            forms = {locale.currencies.get(code, ""), *dict(plurals.get(code) or {}).values()}
+            for form in filter(None, map(str, forms)):
+                if names.setdefault(folded(form), code) != code:
+                    names[folded(form)] = ""
+    return {name: code for name, code in names.items() if code}
+
+
+@cache
+def _ratio_names() -> dict[str, str]:
+    """Return `%`, `‰` and `bp` by their folded names in all languages."""
+    units = {"concentr-percent": "%", "concentr-permille": "‰", "concentr-permyriad": "bp"}
+    return {
+        folded(text.replace("{0}", "")).strip(" ."): name
+        for locale in locales()
+        for unit, name in units.items()
+        for text in _texts(locale._data["unit_patterns"].get(unit, {}).get("long", {}))
+    }
+
+
+@cache
 def _cldr_names() -> dict[str, str]:
     """Return CLDR units (`square-kilometer`) by their folded names in all languages."""
-    names = dict(_NAMES)
+    names = dict(UNITS)
     for locale in locales():
         for unit, patterns in _patterns(locale):
             for pattern in patterns:
@@ -228,8 +238,10 @@ def _patterns(locale: Any) -> Iterator[tuple[str, list[str]]]:
         kind, _, name = unit.partition("-")
         if kind not in _KINDS or name.endswith("-jp"):
             continue
-        lengths = ("long", "short") if is_english else ("long",)
-        yield name, [text for length in lengths for text in _texts(widths.get(length, {}))]
+        names = _texts(widths.get("long", {}))
+        if is_english or not names:
+            names += _texts(widths.get("short", {}))
+        yield name, names
 
 
 def _texts(forms: Any) -> list[str]:
@@ -243,12 +255,15 @@ def _compact_names() -> dict[str, int]:
     """Return powers of ten by their names in all languages; the first language wins."""
     names: dict[str, int] = {}
     for locale in locales():
-        for plurals in locale.compact_decimal_formats.get("long", {}).values():
-            for size, pattern in plurals.items():
-                text = str(getattr(pattern, "pattern", pattern))
-                word = folded(text.replace("0", "").replace("'", "")).strip(" .")
-                if word and word.isalpha():
-                    names.setdefault(word, int(size) // 10 ** max(text.count("0") - 1, 0))
+        formats = locale.compact_decimal_formats
+        for length in ("long", "short"):
+            for plurals in formats.get(length, {}).values():
+                for size, pattern in plurals.items():
+                    text = str(getattr(pattern, "pattern", pattern))
+                    zeros = text.count("0")
+                    word = folded(re.sub("[0'.]", "", text)).strip()
+                    if zeros and len(word) > 1 and word not in AMBIGUOUS_SCALES:
+                        names.setdefault(word, int(size) // 10 ** (zeros - 1))
     return names
 
 
@@ -289,9 +304,13 @@ def converted(value: Fraction, name: str, target: str) -> Fraction | None:
     """Return a value in another unit; None if the two units do not measure the same."""
     if name == target:
         return value
-    if {name, target} == {"GBP", "pounds"} or {name, target} == {"GBP", "pound"}:
+    if not (name and target):
+        return None
+    if name in RATIOS and target in RATIOS:
+        return value * RATIOS[target] / RATIOS[name]
+    if same_currency(name, target):
         return value
-    if "%" in {name, target} or is_currency(name) or is_currency(target) or not (name and target):
+    if RATIOS.keys() & {name, target} or is_currency(name) or is_currency(target):
         return None
     first, second = _measure(name), _measure(target)
     if first is None or second is None:

@@ -25,11 +25,12 @@ _END = re.compile(r"[}\n]")
 _LONGEST = 200
 """Characters of a mark with its explanation that are read."""
 
-_BRACES = re.compile(r"\\boxed\{|[{}\n]")
+_BRACES = re.compile(r"\\boxed\{|[{}]|\n\s*\n")
+_WRITTEN_BOX = re.compile(r"\\[Bb]oxed\s{0,9}\{")
 _DIGITS = str.maketrans("０１２３４５６７８９：", "0123456789:")
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]{1,20})\}\{([^{}]{1,20})\}")
 # `\text{8}` and `\mathbf{8}` are 8; bold, dollars and quotes around a mark are removed.
-_DRESS = re.compile(r"\\[a-zA-Z]{1,20}\s*\{|\\[,;! ]|\\(?=%)|[][{}$*`\"“”]")
+_DRESS = re.compile(r"\\[a-zA-Z]{1,20}\s*\{|\\[,;! ]|\\(?=%)|[][{}$*`\"“”'‘’]")
 _VALUE = r"[0-9]{1,9}(?:[.,][0-9]{1,9})?"
 _WORD = r"(?:points?|marks?|分)"
 _OUT_OF = re.compile(rf"\s*{_WORD}?\s*(?:/|out\s+of\b|of\b)\s*({_VALUE})(?![0-9_])", re.IGNORECASE)
@@ -42,7 +43,7 @@ _RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|\.\.|to\b|through\b|or\b)\s*[0-9]",
 
 _BRACKETED = re.compile(r"\[\s*score\s*\][\s*_`]{0,20}[:：=]?", re.IGNORECASE)
 # A number at the start of a sentence is no mark: "77 points below the best".
-_SENTENCE = re.compile(rf"[\s*_]*{_VALUE}\s+(?!out\s+of\b|of\b)[a-z]", re.IGNORECASE)
+_SENTENCE = re.compile(rf"[\s*_]*{_VALUE}[^\S\n]+(?!out\s+of\b|of\b)[a-z]", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\w)Score(?:\s?\([^()\n]{0,30}\))?[*_]{0,4}\s?[:：]")
 
 _RANGE_OF_BOXES = re.compile(r"[\s$]*(?:to|through|[-\u2013\u2014~]|\.\.\.?)[\s$]*")
@@ -67,7 +68,11 @@ def read_judgement(reply: str, prediction: str | None) -> Judged:
     """
     if not prediction:
         return Judged("empty_prediction")
-    return _judged(_last_boxed(after_thinking(reply)))
+    return _judged(_last_boxed(_WRITTEN_BOX.sub(_opening, after_thinking(reply))))
+
+
+def _opening(_: re.Match[str]) -> str:
+    return _BOX
 
 
 def published_judgement(reply: str, prediction: str | None) -> Judged:
@@ -104,7 +109,8 @@ def read_score(reply: str) -> float | None:
 def read_mark(text: str, highest: float) -> float | None:
     """Return the mark at the start of a text, on a scale up to `highest`; None without a mark.
 
-    `7/10` and `7 out of 10` are 7 tenths of the scale. A percentage is read only on a scale of 100.
+    `7/10`, `7 out of 10` and `70%` are 7 tenths of the scale. On a scale up to 10, `7%` is no mark:
+    it may be 7 as well as 0.7.
     """
     plain = _FRACTION.sub(r"\1/\2", text[:_LONGEST].translate(_DIGITS))
     plain = _DRESS.sub("", plain)
@@ -112,9 +118,12 @@ def read_mark(text: str, highest: float) -> float | None:
     if match is None:
         return None
     following = plain[match.end() :]
-    if (following.lstrip().startswith("%") and highest != 100) or _RANGE.match(following):
-        return None
     mark = _float(match[1])
+    is_share = following.lstrip().startswith("%") and highest != 100
+    if (is_share and mark <= highest) or _RANGE.match(following):
+        return None
+    if is_share:
+        return mark * highest / 100
     return _scaled(mark, following, highest)
 
 
@@ -179,14 +188,14 @@ def _is_range(text: str, first: tuple[int, int], second: tuple[int, int]) -> boo
 
 
 def _boxes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the content of each box that closes on its line."""
+    """Yield start and end of the content of each box that closes in its paragraph."""
     opened: list[int | None] = []
     for brace in _BRACES.finditer(text):
         if brace[0] == _BOX:
             opened.append(brace.end())
         elif brace[0] == "{":
             opened.append(None)
-        elif brace[0] == "\n":
+        elif "\n" in brace[0]:
             opened.clear()
         elif opened and (start := opened.pop()) is not None:
             yield start, brace.start()

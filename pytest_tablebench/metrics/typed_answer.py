@@ -10,17 +10,23 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score, may_be_unclear
 from pytest_tablebench.metrics._rouge import rouge
-from pytest_tablebench.metrics._typed_judge import Expected, Terms
+from pytest_tablebench.metrics._typed_expected import Expected, Terms
+from pytest_tablebench.metrics._typed_judge import decide
+from pytest_tablebench.metrics._typed_periods import read_period
 from pytest_tablebench.metrics._typed_replies import read_reply
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
 from pytest_tablebench.metrics._typed_verdicts import VERDICTS
+from pytest_tablebench.metrics._typed_vocabulary import COUNTED
 from pytest_tablebench.metrics.typed_dates import read_moment
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import unknown_name
+from pytest_tablebench.util.names import printable, unknown_name
 
 KINDS = ("number", "date", "text", "list", "ordered_list", "yes_no", "free_text")
+
+_LONGEST_WHY = 160
+"""Characters of the reason of a verdict."""
 
 _FREE_TEXT = 12
 """An answer with this many words or more is free text."""
@@ -38,27 +44,34 @@ def answer_kind(
     text = answers[0].strip()
     if folded(text) in VERDICTS:
         return "yes_no"
-    if not any(sign.isdigit() for sign in text):
-        return "free_text" if len(text.split()) >= _FREE_TEXT else "text"
+    plain = "free_text" if len(text.split()) >= _FREE_TEXT else "text"
+    if not any(sign.isdigit() for sign in folded(text)) or read_period(text) is not None:
+        return plain
     quantity = read_quantity(text, decimal)
     is_name = re.match(r"\W*0\d", text) is not None
     if quantity is not None and not is_name and (unit or _is_measured(quantity, text)):
         return "number"
     if read_moment(text, day_first) is not None and not re.fullmatch(r"\d+\.\d+\.\d{2}", text):
         return "date"
-    return "free_text" if len(text.split()) >= _FREE_TEXT else "text"
+    return plain
 
 
 def _is_measured(quantity: Quantity, text: str) -> bool:
     """Return whether a number has no unit, or a known one."""
     unit = quantity.unit
+    if "/" in text and not re.search(r"[^\W\d]", unit):
+        # `3/4` is a share; `6/4` may be a score or a day.
+        return abs(quantity.value) < 1 or " " in text.strip()
     if not unit:
-        # `5M` may be a name; `5 million` is a number.
-        return quantity.scale == 1 or not re.fullmatch(r"[\d.,]+\s?[A-Z]", text)
+        # `5M` may be a name; `5 million` and `5.2M` are numbers.
+        return quantity.scale == 1 or not re.fullmatch(r"\d+\s?[A-Z]", text)
     head, _, formula = unit.partition(" ")
     if re.search(r"[a-z]\d", formula):  # `t CO2`
         return is_known(head)
-    return unit == "%" or is_currency(unit) or (is_known(unit) and not formula)
+    if is_currency(unit) or unit in {"%", "‰", "bp"}:
+        return True
+    is_counted = re.fullmatch(r"[^\W\d]+", unit) is not None and unit in COUNTED
+    return is_counted or (is_known(unit) and not formula)
 
 
 @may_be_unclear
@@ -105,16 +118,19 @@ def typed_answer(
     text = str(prediction).strip()
     if chosen == "free_text":
         value = rouge(text, expected, variants=["rougeL"]).value
-    elif chosen in {"list", "ordered_list"}:
+        return Score(value, {chosen: value}, chosen)
+    if chosen in {"list", "ordered_list"}:
         from pytest_tablebench.metrics._typed_lists import Items
 
         items = [Expected(item, _kind_of_item(item, terms), terms) for item in expected]
         listed = Items(items, ordered=chosen == "ordered_list")
-        value, partial = listed.compare(read_reply(text))
-        return Score(value, {chosen: value, "partial": partial}, chosen)
+        decision, partial = listed.decide(read_reply(text))
+        parts = {"partial": partial}
     else:
-        value = float(Expected(expected[0], chosen, terms).is_given_by(read_reply(text)))
-    return Score(value, {chosen: value}, chosen)
+        decision, parts = decide(Expected(expected[0], chosen, terms), read_reply(text)), {}
+    value = float(decision.is_right)
+    is_unclear, why = decision.state == "unclear", printable(decision.why, _LONGEST_WHY)
+    return Score(value, {chosen: value, **parts}, chosen, unclear=is_unclear, why=why)
 
 
 def _kind_of_item(text: str, terms: Terms) -> str:

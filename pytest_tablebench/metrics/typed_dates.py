@@ -5,45 +5,67 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from pytest_tablebench.metrics._typed_periods import (
+    month_number,
+    two_digit_year,
+    weekday_names,
+)
 from pytest_tablebench.metrics._typed_text import folded
-from pytest_tablebench.metrics._typed_units import locales
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for a part that is not given."""
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAME = r"(?P<name>[^\W\d_]{3,12}|\d{1,2}月)\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
-_OF = r"(?:of |de |d')?"
-_YEAR = rf"(?:{_OF})(?P<year>\d{{4}})"
+_OF = r"(?:of |de |d'|del |do )?"
+_END = r"(?: ?(?:г|r|года|roku)\.?)?"
+_YEAR = rf"(?:{_OF})(?P<year>\d{{4}}){_END}"
+_SHORT_YEAR = r"(?P<year>\d{4}|'?\d{2})"
 _DATES = (
     r"(?P<year>\d{4})(?P<s>[-/.])(?P<month>\d{1,2})(?P=s)(?P<day>\d{1,2})",
-    r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月(?: ?(?P<day>\d{1,2}) ?[日号])?",
+    r"(?P<year>\d{4}) ?[年년] ?(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日号일])?",
     r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{4}|\d{2})",
     r"(?P<one>\d{1,2})(?P<s>[-/])(?P<two>\d{1,2})(?P=s)(?P<year>\d{4})",
     rf"{_DAY} ?{_OF}{_NAME},? {_YEAR}",
-    r"(?P<day>\d{1,2})-(?P<name>[^\W\d_]{3,12})-(?P<year>\d{4})",
+    rf"(?P<day>\d{{1,2}})[- ](?P<name>[^\W\d_]{{3,12}})\.?[- ]{_SHORT_YEAR}",
     rf"{_NAME} {_DAY},? {_YEAR}",
     rf"{_NAME},? {_YEAR}",
+    rf"(?P<year>\d{{4}}),?[- ]{_NAME}(?:[- ]{_DAY})?",
+    r"(?P<name>[^\W\d_]{3,12})\.?(?:-'?| ')(?P<year>\d{4}|\d{2})",
+    r"(?P<year>(?:19|20)\d{2})[-/](?P<month>0[1-9]|1[0-2])",
+    r"(?P<month>0?[1-9]|1[0-2])[-/](?P<year>(?:19|20)\d{2})",
+    r"(?P<year>\d{4})\. ?(?P<month>\d{1,2})\. ?(?P<day>\d{1,2})\.?",
 )
-_WHOLE = tuple(re.compile(pattern) for pattern in _DATES)
+_WHOLE = (
+    *map(re.compile, _DATES),
+    re.compile(r"(?P<year>(?:19|20)\d{2})(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)"),
+)
 _CLOCK = (
-    r"(?P<h>\d{1,2}) ?(?::|h|uhr|时|点) ?(?P<m>\d{2})(?:分)?"
+    r"(?:(?P<first>오전|오후|上午|下午|午前|午後) ?)?"
+    r"(?P<h>\d{1,2}) ?(?::|h|uhr|时|点|時|點|시) ?(?P<m>\d{2}) ?(?:分|분)?"
     r"(?::(?P<s>\d{2}(?:\.\d{1,6})?))?(?: ?(?P<half>[ap])\.?m\b\.?)?(?:z|\+00:00)?(?: uhr| h\b)?"
-    r"|(?P<h2>\d{1,2})\.(?P<m2>\d{2}) uhr|(?P<h3>\d{1,2}) ?(?P<half3>[ap])\.?m\b\.?"
+    r"|(?P<h2>\d{1,2})\.(?P<m2>\d{2})(?: uhr| ?(?P<half2>[ap])\.?m\b\.?)"
+    r"|(?P<h3>\d{1,2}) ?(?P<half3>[ap])\.?m\b\.?|(?P<noon>noon|midday|midnight|mittag|mitternacht"
+    r"|midi|minuit)(?!\w)"
+)
+_NOONS = dict.fromkeys(("noon", "midday", "mittag", "midi"), 12) | dict.fromkeys(
+    ("midnight", "mitternacht", "minuit"), 0
+)
+_HALVES = dict.fromkeys(("오전", "上午", "午前"), "a") | dict.fromkeys(
+    ("오후", "下午", "午後"), "p"
 )
 _TIME = re.compile(rf"(?:^|[t ]|, )(?:(?:at|um|à|a) )?(?:{_CLOCK})$")
 _WEEKDAY = re.compile(r"^([^\W\d_]{2,12})(?:\.?,|\.)? ?(?=\S+ ?\S)")
-_ARTICLE = re.compile(r"^(?:the|on|le|am|den|der|el|il) (?=\S)")
+_ARTICLE = re.compile(r"^(?:the|on|le|am|den|der|el|il|in) (?=\S)")
 _EDGES = r"(?<![^\W_])(?<!\d[-./:]){}(?![^\W_]|[-/:.]\d)"
 _BARE = [re.sub(r"\?P<(?!s>)\w+>", "?:", pattern) for pattern in _DATES]
 _THEN_TIME = r"(?:(?:,? (?:at|um|à) |[t ,] ?)\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b\.?)?)?"
 _SPANS = (
     *(
         re.compile(_EDGES.format(f"(?:{pattern}){_THEN_TIME}"))
-        for pattern in (_BARE[0], *_BARE[2:])
+        for pattern in (_BARE[0], *_BARE[2:12])
     ),
     re.compile(_BARE[1]),
 )
@@ -60,14 +82,16 @@ def read_moment(text: str, day_first: bool | None = None) -> Moment | None:
             it. An ambiguous date is then no date.
     """
     plain = folded(text[:80]).strip(" .")
-    if not any(sign.isdigit() for sign in plain):
+    if not any(sign.isdigit() for sign in plain) and plain not in _NOONS:
         return None
     time: tuple[int, int, float] = (0, 0, 0.0)
     clock = _TIME.search(plain)
     if clock is not None:
-        hour = int(clock["h"] or clock["h2"] or clock["h3"])
+        noon = _NOONS.get(clock["noon"] or "", 0)
+        hour = int(clock["h"] or clock["h2"] or clock["h3"] or noon)
         minute, second = int(clock["m"] or clock["m2"] or 0), float(clock["s"] or 0)
-        if half := clock["half"] or clock["half3"]:
+        half = clock["half"] or clock["half2"] or clock["half3"] or _HALVES.get(clock["first"])
+        if half:
             if not 1 <= hour <= 12:
                 return None
             hour = hour % 12 + (12 if half == "p" else 0)
@@ -104,43 +128,9 @@ def moments_in(
             yield start, end, moment
 
 
-@cache
-def _month_names() -> dict[str, int]:
-    """Return months by their folded names in all languages, without ambiguous names."""
-    months: dict[str, int] = {}
-    for locale in locales():
-        for form in ("format", "stand-alone"):
-            for width in ("wide", "abbreviated"):
-                for number, name in locale.months[form][width].items():
-                    word = folded(name).strip(".")
-                    if months.setdefault(word, number) != number:
-                        months[word] = 0
-    return {name: number for name, number in months.items() if number}
-
-
 def _without_weekday(text: str) -> str:
     first = _WEEKDAY.match(text)
-    return text[first.end() :] if first and first[1] in _weekday_names() else text
-
-
-@cache
-def _weekday_names() -> frozenset[str]:
-    return frozenset(
-        folded(name).strip(".")
-        for locale in locales()
-        for width in ("wide", "abbreviated")
-        for name in locale.days["format"][width].values()
-    )
-
-
-def _month(name: str) -> int | None:
-    if name[:3] in _MONTHS and re.fullmatch(
-        "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?"
-        "|oct(ober)?|nov(ember)?|dec(ember)?",
-        name,
-    ):
-        return _MONTHS.index(name[:3]) + 1
-    return _month_names().get(name)
+    return text[first.end() :] if first and first[1] in weekday_names() else text
 
 
 def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
@@ -162,13 +152,11 @@ def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
             day, month = (first_number, second_number) if first else (second_number, first_number)
         else:
             name = parts.get("name")
-            number = _month(name) if name else int(parts["month"])
+            number = month_number(name) if name else int(parts["month"])
             if number is None:
                 continue
             month, day = number, int(parts.get("day") or 0)
-        year = int(parts["year"])
-        if len(parts["year"]) == 2:
-            year += 1900 if year > 68 else 2000
+        year = two_digit_year(parts["year"].lstrip("'"))
         try:
             dt.date(year, month, day or 1)
         except ValueError:

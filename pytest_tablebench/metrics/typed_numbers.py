@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from pytest_tablebench.metrics._typed_text import CJK, folded, words
-from pytest_tablebench.metrics._typed_units import Unit, converted, is_known, read_unit, unit_name
+from pytest_tablebench.metrics._typed_digits import (
+    fractions_as_digits,
+    number_in_words,
+    value_of,
+    without_cjk_sums,
+)
+from pytest_tablebench.metrics._typed_text import CJK, folded
+from pytest_tablebench.metrics._typed_unit_names import (
+    MONEY_LETTERS,
+    POINTS_BETWEEN_THOUSANDS,
+)
+from pytest_tablebench.metrics._typed_units import (
+    Unit,
+    converted,
+    is_currency,
+    is_known,
+    read_unit,
+    unit_name,
+)
 
 _LONGEST = 200
 """Characters of the longest text that is read as a number."""
@@ -17,38 +34,71 @@ _LONGEST = 200
 _POWER = (
     r"(?:\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?\{?(?P<power>[-+]?\d{1,3})\}?|e(?P<e>[-+]?\d{1,3})(?!\w))"
 )
-_BEFORE = r"(?:us\$|[$€£¥₹]|[a-z]{3}(?=[\s\d-]))"
+_SIGN = "$¢£¤¥֏؋৳฿៛₠-₿﷼"
+_BEFORE = rf"(?:[a-z]{{1,3}}\$|[{_SIGN}]|[^\W\d_]{{2,3}}\.?(?=[\s\d-])|s/)"
 _SHAPE = re.compile(
     rf"(?P<sign>[-+]?)\s?(?P<before>{_BEFORE}?)\s?(?P<sign2>[-+]?)\s?"
-    rf"(?P<number>[.,]?\d(?:[\d.,' ]*\d)?){_POWER}?(?P<after>.*)",
+    rf"(?P<number>[.,]?\d(?:[\d.,'_ ]*\d)?){_POWER}?(?P<after>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-_MINUS = re.compile(r"(?:minus|negative|moins|负|零下)\s?(?=[\d$€£¥₹.])")
-_BRACKETS = re.compile(r"\((\s*(?:[$€£¥₹]|[a-z]{3}\s)?\s?[\d.,' ]*\d\s*%?)\)\s*(.*)", re.IGNORECASE)
-_PERCENT_OF = re.compile(r"百分之\s?(?=[\d.])")
+_RATIO = re.compile(
+    rf"(?P<sign>[-+]?)\s?(?P<before>{_BEFORE}?)\s?(?P<sign2>[-+]?)"
+    r"(?:(?P<whole>\d{1,9})(?: | and |-))?"
+    r"(?P<number>(?!0)\d{1,9})\s?/\s?(?P<below>(?!0)\d{1,9})(?P<after>(?![\d/.,]).*|)",
+    re.DOTALL,
+)
+_DATE = re.compile(r"0?\d{1,2}\s?/\s?(?:19|20)\d\d|(?:19|20)\d\d\s?/\s?\d{2,4}")
+"""A month of a year or a season, which is no fraction: `3/2024`, `2019/20`."""
+
+_MINUS = re.compile(rf"(?:minus|negative|moins|menos|meno|负|零下|マイナス)\s?(?=[\d{_SIGN}.])")
+_BRACKETS = re.compile(
+    rf"\((\s*(?:[{_SIGN}]|[a-z]{{3}}\s)?\s?[\d.,' ]*\d\s*%?)\)\s*(.*)", re.IGNORECASE
+)
+_PERCENT_OF = re.compile(r"(?:百|千)分之\s?")
 # A unit has digits only as the power of a letter, or in a formula: `km2`, `t CO2`.
 _AFTER = re.compile(r"\s?(?:[^\d]|(?<=[^\W\d])[23]|(?<=[^\W\d]\^)-?\d|(?<=[^\W\d])-\d)*")
+_COMPOUND = re.compile(r"(\d[\d.,]*)\s?([^\W\d_]+\.?)(?:,? (?:and |und |et |y |e )?)?")
+_COMPOUNDS = re.compile(
+    r"(?<![\w.,])\d[\d.,]*\s?[^\W\d_]{1,12}\.?"
+    r"(?:,? (?:and |und |et |y |e )?\d[\d.,]*\s?[^\W\d_]{1,12}\.?(?!\w)){1,3}"
+)
 _LATIN = "a-z\u00df-\u024f"
 _IN_TEXT = re.compile(
     rf"(?<![{_LATIN}\d_])(?<![{_LATIN}\d][-.,/:'^])(?:(?<=[\s(\[=:])-|^-|\+)?"
-    rf"(?:(?:us\$|[$€£¥₹])\s?|\b[a-z]{{3}}\s(?=[-\d]))?-?(?:\d[\d.,']*(?<![.,'])(?:\s\d{{3}}(?!\d))*(?:,\d+)?|[.,]\d+)"
-    rf"(?:\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?\{{?[-+]?\d{{1,3}}\}}?|e[-+]?\d{{1,3}}(?!\w))?"
-    r"(?![-/:]\d|\d)"
+    rf"(?:(?:[a-z]{{1,3}}\$|[{_SIGN}])\s?|\b[^\W\d_]{{2,3}}\.?\s(?=[-\d]))?-?"
+    r"(?:(?:\d{1,9} )?(?!0)\d{1,9}\s?/\s?(?!0)\d{1,9}(?![-/:.,]?\d)"
+    r"|(?:\d[\d.,']*(?<![.,'])(?:\s\d{3}(?!\d))*(?:,\d+)?|[.,]\d+)"
+    r"(?:\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?\{?[-+]?\d{1,3}\}?|e[-+]?\d{1,3}(?!\w))?"
+    r"(?![-/:]\d|\d))"
 )
-_TAIL = re.compile(r"\s?([^\s\d(),;:!?。，；、（）]{1,24}(?:\s[^\s\d(),;:!?]{1,24}){0,2})")
-_SUM = re.compile(r"(?:[$€£]?[\d.,]+%?)(?:\s?[-+*/×÷]\s?[$€£]?[\d.,]+%?)+(?:\s[^\W\d]+)?\s?=")
-_CHINESE_NUMBER = re.compile("[零〇一二两三四五六七八九十百千万亿]{1,12}")
-_SPOKEN = ("en", "de", "fr")
+_SIGN_OF_UNIT = r"(?:[^\s\d(),;:!?。，；、（）]|(?:(?<=[^\W\d])|(?<=[^\W\d]\^))[23](?![.,]?\d))"
+_TAIL = re.compile(rf"\s?({_SIGN_OF_UNIT}{{1,24}}(?:\s{_SIGN_OF_UNIT}{{1,24}}){{0,2}})")
+_TERM = rf"[({{]?[{_SIGN}]?[\d.,]+%?[)}}]?"
+_SUM = re.compile(rf"{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})*(?:\s[^\W\d]+)?\s?[=≈]")
+_SUM_IN_WORDS = re.compile(
+    rf"{_TERM}(?:\s?(?:[-+*/×÷·]|plus|minus|times|and|und|et|y)\s?{_TERM})+"
+    r"\s(?:is|are|gives?|makes?|equals?|ergeben|ergibt|ist|sind|font|fait|égale?|son)\b"
+)
+_RESULT_FIRST = re.compile(rf"({_TERM})\s?=\s?{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})+(?!\s?[\d=≈])")
 _RANK = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number, its unit, and its factor in words: `1.5 million` has the scale 10**6."""
+    """A number, its unit, and its factor in words: `1.5 million` has the scale 10**6.
+
+    `is_ratio` is true for a fraction such as `1/2`, which is 50%.
+    """
 
     value: Fraction
     unit: str = ""
     scale: int = 1
+    is_ratio: bool = False
+
+    @property
+    def size(self) -> Fraction:
+        """The number with its scale."""
+        return self.value * self.scale
 
 
 @lru_cache(maxsize=20_000)
@@ -56,7 +106,8 @@ def read_quantity(text: str, decimal: str = ".") -> Quantity | None:
     """Return the number that a whole text is, with its unit; None for any other text.
 
     Arguments:
-        text: `1,234.5`, `(1,200)`, `-3 kg`, `25 %`, `$5`, `1.5e3`, `1.5 million`, `twelve`.
+        text: `1,234.5`, `(1,200)`, `-3 kg`, `25 %`, `$5`, `1.5e3`, `1.5 million`, `2 1/2`,
+            `1 h 30 min`, `twelve`.
         decimal: the decimal sign of the column, "." or ","; the other sign separates thousands. A
             single sign that cannot separate thousands is a decimal sign, too.
     """
@@ -68,31 +119,48 @@ def read_quantity(text: str, decimal: str = ".") -> Quantity | None:
     sign = -1 if (negative := _BRACKETS.fullmatch(plain)) else 1
     if negative is not None:
         plain = f"{negative[1].strip()} {negative[2]}".strip()
-    match = _SHAPE.fullmatch(plain)
-    if match is None or not _AFTER.fullmatch(match["after"]):
+    match = _RATIO.fullmatch(plain) if "/" in plain else None
+    if match is None or _DATE.fullmatch(plain):
+        match = _SHAPE.fullmatch(plain)
+    if match is None:
         return None
-    value = _value(match["number"], decimal)
+    if not _AFTER.fullmatch(match["after"]):
+        return None if match["before"] or match["sign"] else _compound(plain, decimal)
     before, after = match["before"].strip(), match["after"].strip()
-    if value is None or (before and not is_known(_code(before))):
+    if before and not is_currency(unit_name(_code(before))):
         return None
-    if match["sign"] and match["sign2"]:
+    unit = _unit(before, after, text)
+    value = _value(match, unit, decimal)
+    if value is None or (match["sign"] and match["sign2"]):
         return None
     if "-" in (match["sign"], match["sign2"]):
         sign = -sign
-    value *= sign * Fraction(10) ** int(match["power"] or match["e"] or 0)
-    unit = _unit(before, after, text)
-    return Quantity(value, unit.name, unit.scale)
+    return Quantity(sign * value, unit.name, unit.scale, "below" in match.groupdict())
+
+
+def _value(match: re.Match[str], unit: Unit, decimal: str) -> Fraction | None:
+    parts = match.groupdict()
+    if below := parts.get("below"):
+        return int(parts["whole"] or 0) + Fraction(int(parts["number"]), int(below))
+    if unit.name in POINTS_BETWEEN_THOUSANDS and re.fullmatch(r"\d{1,3}\.\d{3}", parts["number"]):
+        decimal = ","
+    value = value_of(parts["number"], decimal)
+    power = int(parts["power"] or parts["e"] or 0)
+    return value if value is None or not power else value * Fraction(10) ** power
 
 
 def _plain(text: str) -> str:
-    plain = folded(text)
-    if "百分之" in plain:
-        plain = _PERCENT_OF.sub("", plain) + "%"
+    plain = without_cjk_sums(folded(text))
+    if "分之" in plain:
+        sign = "‰" if "千分之" in plain else "%"
+        plain = _PERCENT_OF.sub("", plain)
+        words = None if plain[:1].isdigit() else number_in_words(plain)
+        plain = f"{words[0]}{words[1]}{sign}" if words else plain + sign
     return _MINUS.sub("-", plain)
 
 
 def _code(text: str) -> str:
-    return text.upper() if len(text) == 3 and text.isalpha() else text
+    return text.upper() if len(text) == 3 and text.isalpha() and text.isascii() else text
 
 
 def _unit(before: str, after: str, text: str) -> Unit:
@@ -100,116 +168,119 @@ def _unit(before: str, after: str, text: str) -> Unit:
     written = " ".join(text.split())
     if after and written.casefold().endswith(after):
         after = written[-len(after) :]
-    unit = read_unit(after)
     if not before:
-        return unit
+        return read_unit(after)
     name = unit_name(_code(before))
+    if scale := MONEY_LETTERS.get(after.casefold()):
+        return Unit(name, scale)
+    unit = read_unit(after)
     return Unit(name if unit.name in {"", name} else f"{name} {unit.name}", unit.scale)
 
 
-def _value(text: str, decimal: str) -> Fraction | None:
-    thousands = "," if decimal == "." else "."
-    d, t = re.escape(decimal), re.escape(thousands)
-    usual = (
-        rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d{{1,2}}(?:{t}\d{{2}})+{t}\d{{3}}"
-        rf"|\d{{1,3}}(?:[ ']\d{{3}})+|\d*)(?:{d}\d+)?"
-    )
-    if re.fullmatch(usual, text):
-        return _fraction(re.sub(rf"[ '{t}]", "", text).replace(decimal, "."))
-    # With blanks or apostrophes between thousands, either sign can be the decimal sign.
-    if re.fullmatch(rf"\d{{1,3}}(?:[ ']\d{{3}})+{t}\d+", text):
-        return _fraction(re.sub("[ ']", "", text).replace(thousands, "."))
-    # Thousands come in threes, and not after a zero, so the sign is a decimal sign.
-    if re.fullmatch(rf"\d+{t}(?:\d{{1,2}}|\d{{4,}})|(?:0|\d{{4,}}){t}\d+", text):
-        return _fraction(text.replace(thousands, "."))
-    return None
+def _compound(plain: str, decimal: str) -> Quantity | None:
+    """Return the sum of a compound such as `1 h 30 min`, in its last unit."""
+    total, last, place = Fraction(0), "", 0
+    for match in _COMPOUND.finditer(plain):
+        value, unit = value_of(match[1].rstrip(".,"), decimal), unit_name(match[2])
+        if unit == "m" and converted_one(last, "h"):  # `1h30m`
+            unit = "min"
+        if match.start() != place or value is None or not is_known(match[2]):
+            return None
+        place = match.end()
+        former = converted(total, last, unit) if last else Fraction(0)
+        # Parts become smaller, and each is less than one of the part before it.
+        if former is None or unit == last or (last and value >= (converted_one(last, unit) or 0)):
+            return None
+        total, last = former + value, unit
+    return Quantity(total, last) if place == len(plain) and last else None
 
 
-def _fraction(text: str) -> Fraction | None:
-    return Fraction(text if text[0] != "." else f"0{text}") if text else None
+def _summed(match: re.Match[str]) -> str:
+    """Return a compound in its last unit, any other text unchanged."""
+    total = _compound(match[0].rstrip("."), ".")
+    if total is None or total.value.denominator != 1:
+        return match[0]
+    return f"{total.value} {total.unit}"
+
+
+def converted_one(name: str, target: str) -> Fraction | None:
+    """Return how many of the target unit one unit is."""
+    return converted(Fraction(1), name, target)
 
 
 def _spoken(plain: str) -> Quantity | None:
-    """Return a number in words with its unit: `twelve products`."""
+    """Return a number in words with its unit: `twelve products`, `two and a half`."""
     if len(plain) > 60:
         return None
     sign = 1
-    if chinese := _CHINESE_NUMBER.match(plain):
-        value = _chinese_number(chinese[0])
-        unit = read_unit(plain[chinese.end() :])
-        return None if value is None else Quantity(Fraction(value), unit.name)
-    for word in ("minus ", "negative ", "moins "):
+    for word in ("minus ", "negative ", "moins ", "menos ", "meno "):
         if plain.startswith(word):
             sign, plain = -1, plain.removeprefix(word)
-    parts = plain.split(" ")
-    for length in range(min(len(parts), 5), 0, -1):
-        value = _number_of_words(" ".join(parts[:length]))
-        if value is not None:
-            unit = read_unit(" ".join(parts[length:]))
-            return Quantity(Fraction(sign * value), unit.name, unit.scale)
-    return None
-
-
-@lru_cache(maxsize=1024)
-def _number_of_words(text: str) -> int | None:
-    if not text.replace("-", "").replace(" ", "").isalpha() or not text.islower():
+    digits = fractions_as_digits(plain)
+    if digits != plain:
+        number = read_quantity(digits)
+        return None if number is None else replace(number, value=sign * number.value)
+    spoken = {"half": Fraction(1, 2), "die hälfte": Fraction(1, 2), "la moitié": Fraction(1, 2)}
+    if plain in spoken:
+        return Quantity(spoken[plain], is_ratio=True)
+    if (words := number_in_words(plain)) is None:
         return None
-    from text_to_num import text2num
-
-    for language in _SPOKEN:
-        try:
-            return int(text2num(text, language))
-        except (ValueError, TypeError, OverflowError):
-            continue
-    return None
+    unit = read_unit(words[1])
+    return Quantity(sign * words[0], unit.name, unit.scale)
 
 
-def _chinese_number(text: str) -> int | None:
-    digits = {sign: place for place, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-    total = part = digit = 0
-    for sign in text:
-        if sign in digits:
-            if digit:
-                return None
-            digit = digits[sign]
-        elif sign in "十百千":
-            part += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[sign]
-            digit = 0
-        else:
-            total = (total + part + digit) * {"万": 10**4, "亿": 10**8}[sign]
-            part = digit = 0
-    return total + part + digit
+def without_compounds(text: str) -> str:
+    """Return a folded text with `1亿2000万` and `1 h 30 min` as one number each."""
+    return _COMPOUNDS.sub(_summed, without_cjk_sums(text))
+
+
+def plain_numbers(text: str) -> str:
+    """Return a folded sentence without what hides its numbers: ranks, and the terms of sums.
+
+    The length changes only at numbers such as `1亿2000万` and `1 h 30 min`.
+    """
+    text = without_compounds(text)
+    text = _MINUS.sub(lambda match: " " * (len(match[0]) - 1) + "-", text)
+    text = _RANK.sub(lambda match: " " * len(match[0]), text)
+    if "=" in text or "≈" in text:
+        text = _RESULT_FIRST.sub(lambda match: match[1].ljust(len(match[0])), text)
+        text = _SUM.sub(lambda match: " " * (len(match[0]) - 1) + match[0][-1], text)
+    return _SUM_IN_WORDS.sub(lambda match: " " * len(match[0]), text)
 
 
 def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quantity]]:
     """Yield (start, end, quantity) of the numbers of a folded text; of sums only the results.
 
-    A number inside a name (`A-17`), a range or a time of day does not count.
+    A number inside a name (`A-17`), a range or a time of day does not count. The positions are
+    those in `plain_numbers(text)`.
     """
-    text = _MINUS.sub(lambda match: " " * (len(match[0]) - 1) + "-", text)
-    text = _RANK.sub(lambda match: " " * len(match[0]), text)
-    text = _SUM.sub(lambda match: " " * len(match[0]), text)
+    text = plain_numbers(text)
     for match in _IN_TEXT.finditer(text):
         written, end = match[0], match.end()
+        if "/" in written and _DATE.fullmatch(written.strip()):
+            continue
         unit = Unit()
         tail = _TAIL.match(text, end)
         if tail is not None:
             unit, length = _leading_unit(tail[1])
             end = tail.start(1) + length if length else end
         start = match.start()
-        if written[:3].isalpha() and not is_known(written[:3].upper()):
-            start, written = start + 4, written[4:]  # `row 2` has no currency
+        code = re.match(r"([^\W\d_]{2,3}\.?)\s", written)
+        if code and not is_currency(unit_name(_code(code[1]))):
+            start, written = start + code.end(), written[code.end() :]  # `row 2` has no currency
         if text[start - 1 : start] == "(" and text[end : end + 1] == ")":
             written = f"({written.strip()})"
         number = read_quantity(written, decimal)
         if number is not None:
+            if is_currency(number.unit) and (size := MONEY_LETTERS.get(text[match.end() : end])):
+                unit = Unit("", size)
             name = number.unit if unit.name in {"", number.unit} else unit.name
-            yield start, end, Quantity(number.value, name, unit.scale)
+            yield start, end, replace(number, unit=name, scale=unit.scale)
 
 
 def _leading_unit(text: str) -> tuple[Unit, int]:
     """Return the longest unit at the start of a text, and its length."""
-    ends = list(range(min(len(text), 5), 0, -1))
+    ends: Sequence[int] = range(min(len(text), 6), 0, -1)
     if not re.match(rf"[%‰°]?[{CJK}]", text):
         ends = sorted({len(text), *(match.start() for match in re.finditer(r"\s", text))})[::-1]
     for end in ends:
@@ -221,78 +292,3 @@ def _leading_unit(text: str) -> tuple[Unit, int]:
             return unit, len(part)
     first = read_unit(re.split(rf"\s|(?<=[{CJK}])", text)[0])
     return (Unit("", first.scale), 1) if first.scale != 1 else (Unit(), 0)
-
-
-def with_digits(text: str) -> str:
-    """Return a folded text with its numbers in words above one as digits: `three` as `3`."""
-    from text_to_num import alpha2digit
-
-    for language in _SPOKEN:
-        if (other := alpha2digit(text, language, threshold=1)) != text:
-            return str(other)
-    return text
-
-
-def same_quantity(
-    reply: Quantity,
-    expected: Quantity,
-    *,
-    unit: str,
-    tolerance: str,
-    percent: str = "",
-    question: str = "",
-    units: Collection[str] = (),
-) -> bool:
-    """Return whether a number is the expected one; its unit may be missing, but not different.
-
-    Arguments:
-        reply: the number of the reply.
-        expected: the expected number.
-        unit: of the expected number, if its text has none.
-        tolerance: the largest difference: `0.5`, or `2%` of the expected number; "" for none.
-        percent: for a column in percent and an answer without the sign: "points" for 37.5, "share"
-            for 0.375.
-        question: a noun of the question may follow the number.
-        units: of the table's columns, for an expected number without a unit.
-    """
-    room = Fraction(tolerance.strip().removesuffix("%") or 0)
-    if tolerance.strip().endswith("%"):
-        room *= abs(expected.value) / 100
-    column = read_unit(unit) if unit else Unit()
-    name = expected.unit or column.name
-    value, scale = expected.value, expected.scale
-    is_bare = not reply.unit and reply.scale == 1
-    if percent and not expected.unit:
-        if percent == "share":
-            if is_bare and _near(reply.value, value, room):
-                return True
-            value, room = value * 100, room * 100
-        name = "%"
-    if is_bare:
-        scales = {scale, scale * (column.scale if scale == 1 else 1)}
-        return any(_near(reply.value, value * size, room * size) for size in scales)
-    whole = scale if scale != 1 else column.scale
-    number = reply.value * reply.scale
-    if reply.unit and reply.unit != name and (name or reply.unit not in units):
-        number_in = _in_unit(number, reply.unit, name, question)
-        if number_in is None:
-            return False
-        number = number_in
-    return _near(number, value * whole, room * whole)
-
-
-def _in_unit(number: Fraction, unit: str, target: str, question: str) -> Fraction | None:
-    if unit == "%" and not target:
-        return number / 100
-    if (other := converted(number, unit, target)) is not None:
-        return other
-    nouns: Collection[str] = words(unit)
-    if nouns and not (target and is_known(unit)) and (not is_known(unit) or not target):
-        question_text = folded(question)
-        if question_text and all(noun in question_text for noun in nouns):
-            return number
-    return None
-
-
-def _near(number: Fraction, expected: Fraction, room: Fraction) -> bool:
-    return abs(number - expected) <= room

@@ -19,8 +19,9 @@ from . import (  # noqa: F401 - they register their replays
     tablebench,
     torr,
     treb,
+    verdicts,
 )
-from .replay import REPLAYS, read, replay
+from .replay import REPLAYS, SUMMARIES, Record, read, replay
 from .revisions import REVISIONS
 
 
@@ -33,23 +34,27 @@ def main() -> int:
     different = False
     for path in options.files:
         print(path)
-        totals: dict[str, int] = {}
+        whole: dict[str, list[Record]] = {}
         wrong: dict[str, list[str]] = {}
         revised: Counter[str] = Counter()
         for kind, name, record in read(path):
-            totals[kind] = totals.get(kind, 0) + 1
+            whole.setdefault(kind, []).append(record)
             revised[kind] += name in REVISIONS
             found = replay(kind, record) if kind in REPLAYS else ["no replay of this kind yet"]
             if found:
                 note = "".join(f"\n      {line}" for line in found[:5]) if options.verbose else ""
                 wrong.setdefault(kind, []).append(name + note)
-        for kind, total in totals.items():
-            bad = wrong.get(kind, [])
+        for kind, records in whole.items():
+            bad, total = list(wrong.get(kind, [])), len(records)
             note = f", {count} of them by a newer rule of ours" if (count := revised[kind]) else ""
+            if kind in SUMMARIES:
+                shown, differing = SUMMARIES[kind](records)
+                note += f", {shown}"
+                wrong.setdefault(kind, []).extend(differing)
             print(f"  {kind}: {total - len(bad)} of {total}{note}")
-            for name in bad:
+            for name in wrong.get(kind, []):
                 print(f"    {name}")
-        different = different or bool(wrong)
+        different = different or any(wrong.values())
     return int(different)
 
 

@@ -9,20 +9,35 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .revisions import revised
 from .vectors import decode, read_text
 
-__all__ = ["REPLAYS", "Record", "differences", "kind_of", "read", "replay", "replays"]
+__all__ = [
+    "REPLAYS",
+    "SUMMARIES",
+    "Record",
+    "differences",
+    "kind_of",
+    "read",
+    "replay",
+    "replays",
+    "summarizes",
+]
 
 Record = Mapping[str, Any]
 Replay = Callable[[Record], Iterable[str]]
 
+Summary = Callable[[Sequence[Record]], tuple[str, Iterable[str]]]
+
 REPLAYS: dict[str, Replay] = {}
 """Every kind that can be replayed, by its name."""
+
+SUMMARIES: dict[str, Summary] = {}
+"""Functions that judge all records of a kind together, by its name."""
 
 _SHAPES = (
     # the fields that only records of this kind have; the first that fits decides
@@ -31,8 +46,9 @@ _SHAPES = (
     ("serializer", "table"),
     ("instruction", "demos"),
     ("params", "records"),
+    ("answers", "reply", "verdict"),
 )
-_NAMES = ("metric", "perturbation", "serializer", "prompt", "analysis")
+_NAMES = ("metric", "perturbation", "serializer", "prompt", "analysis", "verdict")
 
 
 def replays(*kinds: str) -> Callable[[Replay], Replay]:
@@ -42,6 +58,16 @@ def replays(*kinds: str) -> Callable[[Replay], Replay]:
         for kind in kinds:
             assert kind not in REPLAYS, f"two replays of {kind}"
             REPLAYS[kind] = function
+        return function
+
+    return register
+
+
+def summarizes(kind: str) -> Callable[[Summary], Summary]:
+    """Register the function that judges all records of a kind: a note, and what differs."""
+
+    def register(function: Summary) -> Summary:
+        SUMMARIES[kind] = function
         return function
 
     return register

@@ -38,6 +38,11 @@ REVISIONS: Mapping[str, Revision] = {
         {"status": "ok", "score": 7.0},
         "a mark may be written as a text in LaTeX",
     ),
+    "treb/judge_parse/020": Revision(
+        {"status": "not_a_number", "score": None},
+        {"status": "ok", "score": 7.0},
+        "a box may contain a line break",
+    ),
     "realhitbench/chart_program/018": Revision(
         {"ecr": True, "pass": False, "y_values": [0.8, 0.8], "layout": "as_given"},
         {"ecr": True, "pass": True, "y_values": [0.8, 0.8], "layout": "as_given"},

@@ -21,8 +21,9 @@ from . import (  # noqa: F401 - they register their replays
     tablebench,
     torr,
     treb,
+    verdicts,
 )
-from .replay import REPLAYS, differences, kind_of, read, replay
+from .replay import REPLAYS, SUMMARIES, differences, kind_of, read, replay
 from .vectors import COMMITTED, absent, decode, find, folder, read_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +89,7 @@ COUNTS = {
         "treb.table_text": 17,
         "treb.tcot_parse": 30,
     },
+    "verdicts.json": {"verdict": 144},
     "wikitq_judged.json": {"wikitq_judged": 177},
 }
 """How many records of each kind the files hold: none may go unread."""
@@ -116,6 +118,8 @@ def test_every_record_is_equal(file: str, kind: str) -> None:
         found = found[::6]
     different = {name: wrong for name, record in found if (wrong := replay(kind, record))}
     assert different == {}
+    if kind in SUMMARIES:
+        assert list(SUMMARIES[kind]([record for _, record in found])[1]) == []
 
 
 @pytest.mark.parametrize("path", sorted(COMMITTED.glob("*.json.gz")), ids=lambda path: path.name)
@@ -149,7 +153,7 @@ def spoiled(value: Any) -> tuple[Any, bool]:
 @pytest.mark.parametrize(("file", "kind"), ALL, ids=[kind for _, kind in ALL])
 def test_a_figure_that_differs_is_found(file: str, kind: str) -> None:
     records_of_kind = records(file, kind)
-    for key in ("expected", "expected_fixed", "shuffled_range_10"):
+    for key in ("expected", "expected_fixed", "shuffled_range_10", "answers"):
         whole = [record for _, record in records_of_kind if record.get(key)]
         if whole:
             break

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_tablebench.datasets.folder._answers import answer_context, percent_note
 from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
 
 
@@ -19,8 +20,37 @@ def test_the_decimal_sign_is_read_from_the_column() -> None:
     assert context(["1.234,5", "2.000"], "2.000")["decimal"] == ","
     assert context(["12,50", "3,10"], "3,10")["decimal"] == ","
     assert context(["1,234.5", "2,000"], "2,000")["decimal"] == "."
+    assert context(["12.500", "17", "3,5"], "12.500")["decimal"] == ","
+    assert context(["12 500,5", "12.500"], "12.500")["decimal"] == ","
+    assert context(["1 380,50 €", "12.500 €"], "12.500 €")["decimal"] == ","
     assert context(["1.234", "2.000"], "2.000")["decimal"] == "."  # ambiguous
+    assert context(["1.234", "2.000"], "2.000", decimal=",")["decimal"] == ","
     assert context(["1,5", "1.5"], "1.5")["decimal"] == "."  # contradictory
+
+
+@pytest.mark.parametrize(
+    ("cells", "others", "decimal", "is_open"),
+    [
+        (["12.500", "17", "1.380"], [], ".", True),
+        (["12.500", "17", "1.380"], ["2,5"], ",", False),
+        (["12.500", "17", "1.380"], ["2.5"], ".", False),
+        (["12.500", "0.125"], ["2,5"], ".", False),
+        (["1.234.567", "1.380"], [], ",", False),
+        (["1,234", "560"], [], ".", False),
+        (["05.03.2024", "12.500"], [], ".", True),
+        ([12.5, 3, None, "tea"], [], ".", False),
+    ],
+)
+def test_other_columns_show_the_decimal_sign_of_an_open_column(
+    cells: list[object], others: list[object], decimal: str, is_open: bool
+) -> None:
+    form = column_format([cells], [cells, others])
+    assert (form.decimal, form.is_open) == (decimal, is_open)
+
+
+def test_a_decimal_sign_must_be_a_point_or_a_comma() -> None:
+    with pytest.raises(BadRowError, match="must be a point or a comma"):
+        context(["1.234"], "1.234", decimal="'")
 
 
 def test_only_the_column_with_the_answer_is_read() -> None:

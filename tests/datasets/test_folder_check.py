@@ -153,6 +153,13 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         },
         f"{Q}, row 2, field 'must': is for free text; leave out the metric 'number'",
     ),
+    "decimal sign": (
+        {
+            "t.csv": "Lager;Menge\nKiel;12.500\nBonn;17\nUlm;1.380\n",
+            "questions.csv": f"{HEAD}t.csv,Wie groß ist die Menge in Kiel?,12.500\n",
+        },
+        f"{Q}, row 2, field 'decimal': '12.500' in 'Menge' can be read in two ways",
+    ),
     "aliases": (
         question("Who are they?", "Ann | Bo", "aliases=Annie"),
         f"{Q}, row 2, field 'aliases': belong to one answer",
@@ -176,6 +183,14 @@ def test_each_mistake_has_a_line_of_output(
 
 SOUND: dict[str, dict[str, str | bytes]] = {
     "an error in a row": table("a,b\n#DIV/0!,#N/A\n1,2\n3,4\n"),
+    "a decimal sign in the row": {
+        "t.csv": "Lager;Menge\nKiel;12.500\nBonn;17\n",
+        "questions.csv": 'table,question,answer,decimal\nt.csv,Wie viel in Kiel?,12.500,","\n',
+    },
+    "a decimal sign of another column": {
+        "t.csv": "Lager;Menge;Preis\nKiel;12.500;2,5\nBonn;17;3,5\n",
+        "questions.csv": f"{HEAD}t.csv,Wie viel in Kiel?,12.500\n",
+    },
     "a place that stays": question("Who is in the first row?", "Ann", "perturbations=none"),
     "dates that tell their order": table("a,b\n03/05/2024,1\n13/05/2024,2\n"),
     "free text with facts": {

@@ -46,5 +46,5 @@ def test_the_set_is_large_and_strict() -> None:
     assert len(rows) >= 300
     assert set(verdicts) == {"right", "wrong"}
     assert verdicts["wrong"] >= 0.4 * len(rows)
-    assert {row["language"] for row in rows} == {"en", "de", "fr", "zh"}
+    assert {row["language"] for row in rows} >= {"en", "de", "fr", "zh"}
     assert len({tuple(row.values())[:8] for row in rows}) == len(rows)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench import score
+from pytest_tablebench import Table, score
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
 
@@ -43,7 +43,8 @@ def test_the_page_has_examples_of_every_kind_right_and_wrong() -> None:
         context, _alias = told(settings)
         answers = [part.strip() for part in answer.split("\\|")]
         found.add((context.get("kind") or answer_kind(answers), right))
-    assert found == {(kind, right) for kind in KINDS for right in ("yes", "no")}
+    assert found >= {(kind, right) for kind in KINDS for right in ("yes", "no")}
+    assert {right for _, right in found} == {"yes", "no", "unclear"}
 
 
 @pytest.mark.parametrize("example", examples(), ids="-".join)
@@ -54,8 +55,10 @@ def test_an_example_of_the_page_has_its_verdict(example: tuple[str, ...]) -> Non
     if alias is not None:
         context["aliases"] = {answers[0]: [alias]}
     kind = context.get("kind") or answer_kind(answers, unit=context.get("unit", ""))
-    value = score("typed_answer", reply, answers, **context).value
-    assert (value >= FROM.get(kind, 1.0)) is (right == "yes")
+    scored = score("typed_answer", reply, answers, **context)
+    assert (scored.value >= FROM.get(kind, 1.0)) is (right == "yes")
+    assert scored.unclear is (right == "unclear")
+    assert bool(scored.why) is (right != "yes" and kind != "free_text")
 
 
 @given(st.text(min_size=1, max_size=60))
@@ -186,3 +189,91 @@ def test_a_unit_is_converted_by_what_it_measures() -> None:
     assert right("32 °F", "0", unit="°C")
     assert not right("12 kg", "12", unit="m")
     assert not right("32", "0", unit="°C")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "why"),
+    [
+        ("12500", "12.5", "read 12.5, expected 12500"),
+        ("12500", "12.500", "read 12.5 (decimal point), expected 12500"),
+        ("5%", "5‰", "read 5‰, expected 5%"),
+        ("12 kg", "12 lb", "read 12 lb, expected 12 kg"),
+        ("5", "€6", "read 6 EUR, expected 5"),
+        ("12", "12 kg", "unit kg where none was expected"),
+        ("$5", "€5", "unit EUR where USD was expected"),
+        ("12", "at least 12", "a bound"),
+        ("12", "12 or 13", "several values: 12, 13"),
+        ("yes", "No.", "read no, expected yes"),
+        ("yes", "I cannot say.", "a refusal"),
+        ("-5", "an increase of 5", "read 5, expected -5"),
+    ],
+)
+def test_a_verdict_has_its_reason(answer: str, reply: str, why: str) -> None:
+    assert score("typed_answer", reply, [answer]).why == why
+
+
+def test_another_value_of_the_column_is_named_in_the_reason() -> None:
+    table = Table(["City", "Sales"], [["Kiel", "5"], ["Lyon", "7"]])
+    context: dict[str, Any] = {"question": "Which city sold most?", "table": table}
+    both = score("typed_answer", "Kiel, then Lyon", ["Kiel"], **context)
+    assert (both.unclear, both.why) == (True, "several values of the column: Kiel, lyon")
+    other = score("typed_answer", "Lyon", ["Kiel"], **context)
+    assert (other.unclear, other.why) == (False, "another value of the column: Lyon")
+
+
+def test_a_reason_is_one_line_without_control_characters() -> None:
+    scored = score("typed_answer", "12 \x1b[31m or\n13 \u202e", ["14"])
+    assert not set(scored.why) & set("\x1b\n\u202e")
+    assert len(score("typed_answer", "x" * 3_000, ["y"]).why) < 200
+
+
+def test_half_of_an_emoji_does_not_disturb_a_reply() -> None:
+    assert right("The value is 26 \ud83d", "26")
+
+
+def test_accents_matter_if_another_cell_differs_by_just_them() -> None:
+    names = Table(["Name"], [["Müller"], ["Muller"]])
+    assert right("Muller", "Müller", table=Table(["Name"], [["Müller"], ["Meyer"]]))
+    assert not right("Muller", "Müller", table=names)
+
+
+def test_an_alias_is_compared_by_its_kind() -> None:
+    assert right("43.0", "42", aliases={"42": ["43"]})
+    assert right("-2,597.75", "2597", aliases={"2597": ["-2597.75"]})
+    assert not right("44.0", "42", aliases={"42": ["43"]})
+
+
+def test_a_currency_is_right_unless_another_one_is_named() -> None:
+    question = {"question": "What does tea cost?"}
+    assert right("$5", "5", **question)
+    assert not right("$5", "5", question="What does tea cost in euros?")
+    assert not right("$5", "5", table=Table(["Price in EUR"], [["5"]]), **question)
+    assert not right("$5", "5", table=Table(["Price"], [["5"], ["€7"]]), **question)
+    assert not right("$5", "5", question="How many shops sell tea?")
+
+
+def test_a_question_names_the_scale_and_the_unit_of_a_number() -> None:
+    question = "What is the GDP in trillion USD?"
+    assert right("4.5 trillion dollars", "4.5", question=question)
+    assert not right("4.5 billion", "4.5", question=question)
+    assert right("42 minutes", "42", question="How many minutes did it take?")
+    assert right("25%", "25", question="What percentage of the shops is open?")
+
+
+def test_words_that_the_question_does_not_explain_make_a_reply_unclear() -> None:
+    context: dict[str, Any] = {"question": "How many shops are open?"}
+    for reply in ("12 shops are closed.", "There are 12 rows.", "12 customers"):
+        assert score("typed_answer", reply, ["12"], **context).unclear
+    assert right("There are 12 shops open.", "12", **context)
+
+
+def test_a_column_of_yes_and_no_may_use_letters() -> None:
+    table = Table(["In stock"], [["Y"], ["N"]])
+    assert right("Yes", "Y", table=table)
+    assert not right("No", "Y", table=table)
+    assert not right("Yes", "Y", table=Table(["Axis"], [["X"], ["Y"]]))
+
+
+def test_a_claim_that_is_repeated_is_no_yes() -> None:
+    question = "Is tea cheaper than coffee?"
+    assert score("typed_answer", "Tea is cheaper than coffee.", ["yes"], question=question).unclear

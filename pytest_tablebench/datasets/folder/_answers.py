@@ -9,19 +9,14 @@ from typing import Any
 
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
+from pytest_tablebench.tables.same_table import SameTable
 from pytest_tablebench.tables.table import Table
 
 _LOOKED_AT = 1_000
-"""The number of cells per column that are read to detect number and date formats."""
+"""The number of cells per column that are read to detect percents and units."""
 
-_COMMA = re.compile(
-    r"\D*\d{1,3}(?:\.\d{3}){2,}\D*|\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*"
-)
-_POINT = re.compile(
-    r"\D*\d{1,3}(?:,\d{3}){2,}\D*|\D*\d{1,3}(?:,\d{3})+\.\d+\D*|\D*\d+\.(?:\d{1,2}|\d{4,})\D*"
-)
-_SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
 _UNIT = re.compile(r".*[(\[（【]\s*([^()\[\]（）【】]{1,20}?)\s*[)\]）】]\s*")
 _TOLERANCE = re.compile(r"\d+(?:\.\d+)?\s*%?")
 
@@ -33,6 +28,7 @@ def answer_context(
     metric: str | None,
     tolerance: str | None,
     unit: str | None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """Return the context of the metric `typed_answer` for a question. Raises `BadRowError`.
 
@@ -42,12 +38,16 @@ def answer_context(
         metric: the row's `metric`: a kind of answer or another metric; None to detect the kind.
         tolerance: the row's tolerance for a number; None for none.
         unit: the row's unit of a number; None for the unit in the column's header.
+        decimal: the row's decimal sign; None to detect the column's.
     """
     if tolerance is not None and not _TOLERANCE.fullmatch(tolerance):
         raise BadRowError("tolerance", "must be a number, 0.5, or a share of the answer, 2%")
+    if decimal not in {None, ".", ","}:
+        raise BadRowError("decimal", "must be a point or a comma: . or ,")
     same = list(columns_with(tables, answers)) or list(_columns_with_numbers(tables, answers))
     columns = [cells for _, cells in same or _columns(tables)]
-    context: dict[str, Any] = {"decimal": _decimal(columns), "day_first": _day_first(columns)}
+    form = column_format(columns, [cells for _, cells in _columns(tables)])
+    context: dict[str, Any] = {"decimal": decimal or form.decimal, "day_first": form.day_first}
     header = next((_UNIT.fullmatch(str(name)) for name, _ in same), None)
     context["unit"] = unit or (header[1] if header else "")
     if percent := _percent(answers, columns, context["decimal"], is_cell=bool(same)):
@@ -69,26 +69,13 @@ def columns_with(
     """Yield (name, cells) of each column that contains an answer, ignoring case."""
     folded = {answer.strip().casefold() for answer in answers}
     for table in tables:
-        for name, cells, texts in _texts_of(_SameTable(table)):
+        for name, cells, texts in _texts_of(SameTable(table)):
             if not folded.isdisjoint(texts):
                 yield name, cells
 
 
-class _SameTable:
-    """A table as a cache key, compared by identity because comparing cells is slow."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return id(self.table)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameTable) and other.table is self.table
-
-
 @lru_cache(maxsize=8)  # a folder has many questions about few tables
-def _texts_of(key: _SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
+def _texts_of(key: SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
     return [
         (name, cells, frozenset(str(cell).strip().casefold() for cell in cells))
         for name, cells in _columns([key.table])
@@ -146,7 +133,7 @@ def _columns_with_numbers(
     if not expected:
         return
     for name, cells in _columns(tables):
-        decimal = _decimal([cells])
+        decimal = column_format([cells], [other for _, other in _columns(tables)]).decimal
         for number in _numbers([cells], decimal):
             values = {number.value, number.value / 100} if number.unit == "%" else {number.value}
             if any(other.value in values for other in expected):
@@ -163,21 +150,3 @@ def _columns(tables: Sequence[Table]) -> Iterator[tuple[Any, list[Any]]]:
 def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
     texts = (cell for cells in columns for cell in cells[:_LOOKED_AT] if isinstance(cell, str))
     return (text.strip()[:200] for text in texts)
-
-
-def _decimal(columns: Sequence[Sequence[Any]]) -> str:
-    """Return the decimal sign of columns: a comma if cells show commas but no points."""
-    comma = any(_COMMA.fullmatch(text) for text in _texts(columns))
-    point = any(_POINT.fullmatch(text) for text in _texts(columns))
-    return "," if comma and not point else "."
-
-
-def _day_first(columns: Sequence[Sequence[Any]]) -> bool | None:
-    """Return whether dates such as `5/3/2024` begin with the day; None if no date shows it.
-
-    A number above 12 is a day.
-    """
-    dates = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
-    first = any(int(match[1]) > 12 for match in dates)
-    second = any(int(match[2]) > 12 for match in dates)
-    return first if first != second else None

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets.folder._answers import columns_with
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
+from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
 
@@ -113,6 +115,8 @@ def of_wording(
                 f"asks for {printable(match[0], 40)!r}, which {perturbation} moves; write none, or "
                 f"the perturbations that keep the answer right",
             )
+    if question.context["kind"] in {"number", "list", "ordered_list"} and question.decimal is None:
+        yield from _open_columns(question)
     if question.context["kind"] == "free_text":
         yield (
             "answer",
@@ -130,3 +134,28 @@ def of_wording(
                     "answer",
                     f"{printable(answer, 40)!r} can be read in two ways; write it as 2024-05-03",
                 )
+
+
+def _open_columns(question: FolderQuestion) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for the first column of numbers that can be read in two ways.
+
+    The column contains the answer, or the question names it.
+    """
+    text = question.text.casefold()
+    answered = {str(name) for name, _ in columns_with(question.tables, question.answers)}
+    for table in question.tables:
+        columns = [
+            [row[place] for row in table.rows if place < len(row)]
+            for place in range(len(table.header))
+        ]
+        for name, cells in zip(map(str, table.header), columns, strict=True):
+            is_meant = name in answered or (name and not answered and name.casefold() in text)
+            if not is_meant or not column_format([cells], columns).is_open:
+                continue
+            cell = next(str(cell) for cell in cells if column_format([[cell]]).is_open)
+            yield (
+                "decimal",
+                f"{printable(cell, 40)!r} in {printable(name, 40)!r} can be read in two ways, as "
+                f"no cell shows the decimal sign; give it in a column decimal: a point, or a comma",
+            )
+            return

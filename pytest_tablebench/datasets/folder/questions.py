@@ -18,7 +18,7 @@ from pytest_tablebench.util.names import known_names, printable
 
 COLUMNS = (
     *("table", "question", "answer"),
-    *("id", "metric", "tolerance", "unit", "threshold", "aliases", "tags", "title"),
+    *("id", "metric", "tolerance", "unit", "decimal", "threshold", "aliases", "tags", "title"),
     *("perturbations", "group", "must", "must_not", "in_table"),
 )
 
@@ -44,6 +44,7 @@ class FolderQuestion:
         threshold: the pass threshold; None for the dataset's.
         group: the name of its group of dependent questions; None to group by tables.
         in_table: whether the answer is expected to be a cell.
+        decimal: the decimal sign that its row gives; None to detect the column's.
     """
 
     id: str
@@ -61,6 +62,7 @@ class FolderQuestion:
     threshold: float | None = None
     group: str | None = None
     in_table: bool = True
+    decimal: str | None = None
 
 
 def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
@@ -148,6 +150,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Fo
         metric="facts" if stated else _text(row.get("metric")) or None,
         tolerance=_text(row.get("tolerance")) or None,
         unit=_text(row.get("unit")) or None,
+        decimal=_text(row.get("decimal")) or None,
     )
     aliases = _aliases(_parsed(row.get("aliases")), answers)
     return FolderQuestion(
@@ -166,6 +169,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Fo
         threshold=_threshold(_text(row.get("threshold"))),
         group=_text(row.get("group")) or None,
         in_table=_is_in_table(_text(row.get("in_table"))),
+        decimal=_text(row.get("decimal")) or None,
     )
 
 

@@ -1,0 +1,267 @@
+"""Compares two numbers with their units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from pytest_tablebench.metrics._typed_text import folded, words
+from pytest_tablebench.metrics._typed_unit_names import RATIOS
+from pytest_tablebench.metrics._typed_units import (
+    Unit,
+    converted,
+    is_currency,
+    is_known,
+    read_unit,
+    same_currency,
+    unit_name,
+)
+from pytest_tablebench.metrics._typed_vocabulary import COUNTED
+from pytest_tablebench.metrics._typed_words import (
+    counts_rows,
+    is_bounded,
+    is_measure_verb,
+    is_question,
+    question_words,
+    unexplained,
+)
+from pytest_tablebench.metrics.typed_numbers import Quantity, numbers_in, read_quantity
+
+_IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,20})[)\]）】]")
+_HOW_MANY = re.compile(
+    r"\b(?:how many|how often|number of|count of|wie ?viele|wie oft|anzahl|combien d|nombre de"
+    r"|cuánt[oa]s|quant[ei]|quant[oa]s|hoeveel|ile|сколько)\b|多少(?:个|人|家|件|名)|几|いくつ|何人|몇"
+)
+_PERCENT = re.compile(
+    r"%|\b(?:percent|percentage|per cent|prozent\w*|pourcentage|porcentaje)\b|百分"
+)
+_LONGEST_NOUN = 3
+"""Words of the longest noun phrase behind a number."""
+
+_CELLS = 200
+"""Cells of a table that are searched for a currency."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a reply is right, wrong or unclear, and the reason in one line."""
+
+    state: Literal["right", "unclear", "wrong"]
+    why: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the reply gives the answer."""
+        return self.state == "right"
+
+
+RIGHT = Decision("right")
+
+
+def unclear(why: str) -> Decision:
+    """Return the decision that rules cannot decide."""
+    return Decision("unclear", why)
+
+
+def wrong(why: str) -> Decision:
+    """Return the decision that a reply does not give the answer."""
+    return Decision("wrong", why)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The question and the columns around an expected number, which name its unit.
+
+    Arguments:
+        question: the question's text.
+        names: the names of the columns with the answer.
+        context_names: these, and the names of columns with a cell that the question names.
+        all_names: the names of all columns.
+        cells: returns the cells of the columns with the answer.
+        unit: of the expected number, if its text has none.
+        tolerance: the largest difference: `0.5`, or `2%` of the expected number; "" for none.
+        percent: "points" or "share" for a column in percent and an answer without the sign.
+        decimal: the column's decimal sign.
+    """
+
+    question: str = ""
+    names: tuple[str, ...] = ()
+    context_names: tuple[str, ...] = ()
+    all_names: tuple[str, ...] = ()
+    cells: Callable[[], Collection[str]] = tuple
+    unit: str = ""
+    tolerance: str = ""
+    percent: str = ""
+    decimal: str = "."
+
+    @cached_property
+    def folded_question(self) -> str:
+        """The folded question."""
+        return folded(self.question[:4_000])
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the question and of the columns' names."""
+        return frozenset(question_words(self.question, self.context_names))
+
+    @cached_property
+    def column(self) -> Unit:
+        """The unit of the column."""
+        return read_unit(self.unit) if self.unit else Unit()
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units in brackets behind the names of columns."""
+        names = self.names or self.all_names
+        matches = (match[1] for name in names for match in _IN_BRACKETS.finditer(name[:200]))
+        return frozenset(unit.name for unit in map(read_unit, matches) if unit.scale == 1)
+
+    @cached_property
+    def currencies(self) -> frozenset[str]:
+        """The currencies that the question, the column's name or its cells name."""
+        named = {self.column.name, *self.units}
+        for text in (self.question, *(self.names or self.all_names)):
+            named |= {unit_name(part) for part in re.findall(r"[^\s\d(),;:?!.]+", text[:4_000])}
+        numbers = (read_quantity(cell, self.decimal) for cell in sorted(self.cells())[:_CELLS])
+        named |= {number.unit for number in numbers if number is not None}
+        return frozenset(name for name in named if is_currency(name))
+
+    @cached_property
+    def scales(self) -> frozenset[int]:
+        """The powers of ten in which the question or a column's name asks for the number."""
+        text = " ".join([self.folded_question, *map(folded, self.names or self.all_names)])
+        parts = re.findall(r"(?<![\d.,] )(?<![\d.,])\b[^\W\d_]{3,}", text)
+        scales = {read_unit(f"{part} x").scale for part in parts if len(part) < 20}
+        return frozenset(scales - {1, 12, 100})
+
+    @cached_property
+    def is_count(self) -> bool:
+        """Whether the question asks how many things there are."""
+        return _HOW_MANY.search(self.folded_question) is not None
+
+    @cached_property
+    def is_in_percent(self) -> bool:
+        """Whether the question asks for a percentage."""
+        return _PERCENT.search(self.folded_question) is not None
+
+    def explains(self, noun: str) -> bool:
+        """Return whether a noun behind a number says only what is counted."""
+        parts = [word for word in words(noun) if not is_measure_verb(word)]
+        is_noun = noun[:1].isalpha() and (len(noun) > 2 or not noun.isascii())
+        is_other = is_bounded(noun, 0, 0) or is_question(noun) or counts_rows(noun, self.words)
+        if not is_noun or is_other or not 0 < len(parts) <= _LONGEST_NOUN:
+            return False
+        # `How many are there?` asks for nothing that only a column's name mentions.
+        question = words(self.folded_question) if self.is_count else self.words
+        return all(part in COUNTED for part in parts) or not unexplained(parts, question)
+
+    def names_unit(self, unit: str) -> bool:
+        """Return whether the question contains a unit, or asks for it: `How old`, for years."""
+        parts = words(unit)
+        return bool(parts) and not unexplained(parts, self.words)
+
+
+def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decision:
+    """Decide whether a number is the expected one; its unit may be missing, but not different."""
+    shown = f"read {written(reply)}, expected {written(expected)}"
+    room = Fraction(around.tolerance.strip().removesuffix("%") or 0)
+    if around.tolerance.strip().endswith("%"):
+        room *= abs(expected.value) / 100
+    column, name = around.column, expected.unit or around.column.name
+    value, scale = expected.value, expected.scale
+    is_bare = not reply.unit and reply.scale == 1
+    if around.percent and not expected.unit:
+        if around.percent == "share":
+            if is_bare and abs(reply.value - value) <= room:
+                return RIGHT
+            value, room = value * 100, room * 100
+        name = "%"
+    if is_bare and reply.is_ratio and not expected.is_ratio and name in RATIOS:
+        is_near = abs(reply.value * RATIOS[name] - value) <= room
+        return RIGHT if is_near else wrong(shown)
+    if is_bare:
+        scales = {scale, scale * (column.scale if scale == 1 else 1)}
+        is_near = any(abs(reply.value - value * size) <= room * size for size in scales)
+        return RIGHT if is_near else wrong(shown)
+    whole = scale if scale != 1 else column.scale
+    factors = {whole, *(around.scales if whole == 1 and reply.scale != 1 else ())}
+    if whole == 1 and around.scales and reply.scale == 1:
+        factors |= around.scales if is_currency(reply.unit) else set()
+    number, doubt = reply.size, None
+    if (
+        reply.unit
+        and reply.unit != name
+        and (name or around.is_count or reply.unit not in around.units)
+    ):
+        is_asked = around.is_in_percent and reply.unit == "%" and not name
+        if is_asked and abs(number - value) <= room:
+            return RIGHT
+        outcome = _in_unit(number, reply.unit, name, around)
+        if isinstance(outcome, Decision):
+            doubt = outcome
+        else:
+            number = outcome
+    is_near = any(abs(number - value * size) <= room * size for size in factors)
+    return (doubt or RIGHT) if is_near else wrong(shown)
+
+
+def _in_unit(number: Fraction, unit: str, target: str, around: Surroundings) -> Fraction | Decision:
+    """Return a number in the expected unit, or the decision if its unit is another one."""
+    if unit in RATIOS and not target:
+        return number / RATIOS[unit]
+    if (other := converted(number, unit, target)) is not None:
+        return other
+    another = f"unit {unit} where {target or 'none'} was expected"
+    if is_currency(unit):
+        return _in_currency(number, unit, target, around, another)
+    if is_known(unit):
+        fits = not target and around.names_unit(unit)
+        return number if fits else wrong(another)
+    if around.explains(unit) and (not target or not is_currency(target) or unit in COUNTED):
+        return number
+    return unclear(another)
+
+
+def _in_currency(
+    number: Fraction, unit: str, target: str, around: Surroundings, another: str
+) -> Fraction | Decision:
+    if target and (is_known(target) or target in RATIOS):
+        # A sign such as `$` is also short for another dollar.
+        is_dollar = same_currency("dollar", target) and same_currency("dollar", unit)
+        return unclear(another) if is_dollar and unit == "USD" else wrong(another)
+    if around.is_count and not around.names_unit(unit) and not _names_currency(unit, around):
+        return unclear(another)
+    if around.currencies:
+        fits = any(same_currency(unit, name) for name in around.currencies)
+        return number if fits else wrong(f"unit {unit} where {min(around.currencies)} was expected")
+    return unclear(another) if target else number
+
+
+def _names_currency(unit: str, around: Surroundings) -> bool:
+    """Return whether a question names a currency: `How many euros ...`."""
+    return any(same_currency(unit, unit_name(part)) for part in around.folded_question.split())
+
+
+def written(number: Quantity) -> str:
+    """Return a number for readers: `12500`, `1.5 million kg`."""
+    value = number.size
+    digits = str(value) if value.denominator == 1 else f"{float(value):.12g}"
+    if len(digits) > 40:
+        digits = f"{float(value):.6g}"
+    unit = number.unit[:30]
+    return f"{digits}{'' if unit in {'', '%', '‰'} else ' '}{unit}"
+
+
+def sizes_in(text: str, decimal: str) -> set[Fraction]:
+    """Return the sizes, without sign and unit, of all numbers of a folded text in any reading."""
+    other = "," if decimal == "." else "."
+    return {
+        abs(size)
+        for sign in (decimal, other)
+        for *_, number in numbers_in(text, sign)
+        for size in (number.value, number.size)
+    }
