@@ -157,7 +157,7 @@ def _of_claim(expected: Expected, number: Quantity, text: str, start: int, end: 
         return wrong("the answer is denied")
     if is_bounded(text, start, end, question=expected.around.folded_question):
         return wrong("a bound")
-    if is_open(f"{without_hedge(text, start)[: -len(text[start:]) or None]} {after}"):
+    if is_open(f"{without_hedge(before)} {after}"):
         return unclear("a denial, a doubt or a choice")
     if counts_rows(after, expected.around.words):
         return unclear("a number of rows or columns")
@@ -194,8 +194,7 @@ def _unexplained_around(expected: Expected, before: str, after: str) -> list[str
     """Return the words around a number that may make it an answer to another question."""
     if not expected.around.words:
         return []
-    hedged = without_hedge(f"{before}\x00", len(before)).rstrip("\x00")
-    hedged, after = without_direction(hedged, after)
+    hedged, after = without_direction(without_hedge(before), after)
     rest = f"{hedged} {_PER.sub(' ', after)}"
     extra = [
         word

@@ -29,6 +29,8 @@ from pytest_tablebench.metrics._typed_vocabulary import (
     UP,
 )
 
+_MARKS = re.compile(r"[.,;:!?，。；：]")
+
 
 def is_question(sentence: str) -> bool:
     """Return whether a folded sentence is a question."""
@@ -53,8 +55,8 @@ def counts_rows(after: str, question: Collection[str]) -> bool:
 
 
 def negates(before: str) -> bool:
-    """Return whether the words before a value deny it: `it is not 12`."""
-    return NEGATED.search(before[-25:]) is not None
+    """Return whether the clause before a value denies it: `it is not 12`."""
+    return NEGATED.search(_MARKS.split(before[-25:])[-1]) is not None
 
 
 def refuses(text: str) -> bool:
@@ -62,13 +64,10 @@ def refuses(text: str) -> bool:
     return REFUSED.search(text) is not None
 
 
-def without_hedge(sentence: str, start: int) -> str:
-    """Return a folded sentence without the hedge before a position: `about 12`."""
-    before = sentence[:start]
+def without_hedge(before: str) -> str:
+    """Return the text before a value without the hedge at its end: `about`."""
     hedge = ABOUT.search(before[-40:])
-    if hedge is not None:
-        before = before[: len(before) - len(hedge[0])] + " "
-    return before + sentence[start:]
+    return before if hedge is None else before[: len(before) - len(hedge[0])] + " "
 
 
 def is_hedged(sentence: str, start: int, end: int) -> bool:

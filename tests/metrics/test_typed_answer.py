@@ -277,3 +277,8 @@ def test_a_column_of_yes_and_no_may_use_letters() -> None:
 def test_a_claim_that_is_repeated_is_no_yes() -> None:
     question = "Is tea cheaper than coffee?"
     assert score("typed_answer", "Tea is cheaper than coffee.", ["yes"], question=question).unclear
+
+
+def test_a_denial_in_another_clause_does_not_make_a_reply_wrong() -> None:
+    assert score("typed_answer", "No milk, so there are 12.", ["12"]).unclear
+    assert not score("typed_answer", "There are not 12.", ["12"]).unclear
