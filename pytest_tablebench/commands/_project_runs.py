@@ -24,9 +24,9 @@ NO_TESTS = 5
 
 RESERVED = (
     *("--bench-model", "--model", "--bench-results", "--bench-plan", "--bench-plan-json"),
-    *("--bench-limit", "--bench-max-cost", "--bench-baseline", "--collect-only", "--co"),
+    *("--bench-baseline", "--collect-only", "--co"),
 )
-"""Options of pytest that the command sets itself."""
+"""Options of pytest that every command sets itself."""
 
 _GATE = "--bench-gate"
 _WITHOUT_GATES = ("-o", "bench_gate=", "-o", "bench_baseline=")
@@ -43,19 +43,25 @@ class Project:
     """The project in the current folder, with arguments for each of its runs.
 
     Arguments:
+        command: the name of the command that runs it.
         arguments: the caller's arguments for pytest.
-        limit: examples per dataset; None for the project's own limit.
+        options: options of pytest that the command sets for each run.
+        reserved: further options that the caller may not set.
     """
 
+    command: str
     arguments: tuple[str, ...] = ()
-    limit: str | None = None
+    options: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise `SettingsError` for an argument that the command sets itself."""
+        names = {*RESERVED, *self.reserved, *(word.partition("=")[0] for word in self.options)}
         for argument in self.arguments:
             name = argument.partition("=")[0]
-            if name in RESERVED:
-                raise SettingsError(f"{printable(argument, 80)}: `migrate` sets {name} itself")
+            if name.startswith("--") and name in names:
+                shown = printable(argument, 80)
+                raise SettingsError(f"{shown}: `{self.command}` sets {name} itself")
 
     def plan(self, models: Sequence[str], max_cost: float | None) -> dict[str, dict[str, Any]]:
         """Return the fields of each model's `ModelPlan`, by model; makes no call.
@@ -85,27 +91,30 @@ class Project:
 
     def run(
         self,
-        model: str,
+        model: str | None,
         folder: Path,
         *,
         baseline: Path | None = None,
         max_cost: float | None = None,
+        may_stop: bool = False,
     ) -> None:
         """Run the project with one model into a folder; pytest's output is shown.
 
-        With a `baseline` the project's gates are judged. Raises `SettingsError` if pytest does not
-        finish, and `PendingAnswers` if it waits for batches.
+        Without a `model` it runs with the project's own. With a `baseline` the project's gates are
+        judged. Raises `PendingAnswers` if pytest waits for batches, and `SettingsError` if it does
+        not finish; with `may_stop` only if it leaves no run.
         """
-        words = [*self._words(gates=baseline is not None), f"--bench-model={model}"]
+        words = self._words(gates=baseline is not None)
+        words += [] if model is None else [f"--bench-model={model}"]
         words += [f"--bench-results={folder}", *_budget(max_cost)]
         words += [f"--bench-baseline={baseline}"] if baseline is not None else []
         sys.stdout.flush()
-        code, shown = _waited(words), printable(model, 80)
+        code, shown = _waited(words), printable(model or "the project's model", 80)
         if code == PENDING_CODE:
             raise PendingAnswers(
                 f"the answers of {shown} are pending in batches: repeat the same command later"
             )
-        if code not in FINISHED or not (folder / RUN).is_file():
+        if not (code in FINISHED or may_stop) or not (folder / RUN).is_file():
             raise SettingsError(
                 f"pytest ended with exit code {code} for {shown}; see its output above. Its "
                 f"answers so far are in the store, so that the same command continues"
@@ -115,7 +124,7 @@ class Project:
         arguments = self.arguments if gates else _without_gates(self.arguments)
         words = [sys.executable, "-m", "pytest", *arguments, *_WHOLE]
         words += [] if gates else _WITHOUT_GATES
-        return words + ([f"--bench-limit={self.limit}"] if self.limit is not None else [])
+        return [*words, *self.options]
 
 
 def _without_gates(arguments: Sequence[str]) -> list[str]:

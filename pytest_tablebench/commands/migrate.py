@@ -82,10 +82,10 @@ def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.commands._project_runs import PendingAnswers, Project
 
     models = _checked(options)
-    project = Project(tuple(options.rest), options.limit)
+    limits = () if options.limit is None else (f"--bench-limit={options.limit}",)
+    project = Project("migrate", tuple(options.rest), limits, ("--bench-limit", "--bench-max-cost"))
     project.check()
     plans = project.plan(models, options.max_cost)
-    _check_known(models, plans)
     calls = sum(plan["calls"] for plan in plans.values())
     _say(_plan_lines(models, plans, options.max_cost))
     missing = _missing_keys(models, plans) if calls else []
@@ -123,19 +123,6 @@ def _checked(options: argparse.Namespace) -> list[str]:
     if options.max_cost is not None and not 0 <= options.max_cost < float("inf"):
         raise SettingsError(f"--max-cost takes US dollars from 0, not {options.max_cost:g}")
     return models
-
-
-def _check_known(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise `SettingsError` for a model that must be called and that litellm does not know."""
-    for model in models:
-        plan = plans.get(model)
-        if plan is None or not plan["calls"] or plan["priced_by_reply"]:
-            continue
-        if plan["provider"] is None:
-            raise SettingsError(
-                f"litellm does not know the model {printable(model, 80)}; write its name as "
-                f"litellm does, PROVIDER/NAME (nothing was asked)"
-            )
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
-import subprocess
-import sys
-from datetime import UTC, datetime
+import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import DataError, SettingsError, writing
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.commands._project_runs import Project
     from pytest_tablebench.results.drift import History, HistoryEntry
 
 STORE = "store"
 """The answers of all looks, in the folder of the watch."""
 
-_WITHOUT = ("bench_gate", "bench_stop_when_decided", "bench_baseline")
-"""Settings of the project that do not concern a look."""
+OPEN = "open.json"
+"""The look or reference that was begun and is not in the history yet."""
+
+_AGE = timedelta(days=2)
 
 
 def add_parser(commands: Any) -> None:
@@ -32,7 +35,8 @@ def add_parser(commands: Any) -> None:
         description="Ask a small, fixed sample of the project's questions (the canary) again, and "
         "compare the answers with a reference by a test that stays valid if you look "
         "every day. The first use makes the reference. Without --yes, only show the plan. Exit "
-        "code: 0 no drift, 10 drift found, 11 this look cannot tell.",
+        "code: 0 no drift, 10 drift found, 11 this look cannot tell, 12 answers are pending in "
+        "batches: repeat the command later.",
     )
     parser.add_argument(
         "--history",
@@ -85,7 +89,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.commands._project_runs import PendingAnswers
     from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
+    from pytest_tablebench.results import PENDING_CODE
     from pytest_tablebench.results.drift import judge_watch, read_history
 
     if options.canary < 1 or options.repeats < 2:
@@ -94,6 +100,7 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
     history = read_history(options.history)
     history.check(project)
     if not options.show:
+        _project(options, "plan", is_reference=True)  # refuses arguments that a watch sets
         makes_reference = history.reference is None or options.new_reference
         if options.reference is not None and not makes_reference:
             raise SettingsError(
@@ -101,8 +108,12 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
             )
         if options.reference is None and not options.yes:
             return _plan(options, is_reference=makes_reference), 0
-        entry = _entry(options, project, None if makes_reference else history)
+        try:
+            entry = _entry(options, project, None if makes_reference else history)
+        except PendingAnswers as error:
+            return [str(error)], PENDING_CODE
         history = history.with_entry(entry)
+        (options.folder / OPEN).unlink(missing_ok=True)
     verdict = judge_watch(history)
     lines = watch_lines(verdict)
     if options.page is not None:
@@ -123,65 +134,79 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
     from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.store.versions import fingerprints
 
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    kind = "look" if history else "reference"
-    identity = f"{kind}-{re.sub(r'[^0-9]', '', now)[:14]}"
-    facts: dict[str, Any] = {"id": identity, "time": now, "project": project}
+    now = datetime.now(UTC)
+    facts: dict[str, Any] = {"time": now.isoformat(timespec="seconds"), "project": project}
     if options.reference is not None:
+        identity = _identity("reference", now)
         loaded = load_run(options.reference)
     else:
+        identity = _opened(options.folder, "look" if history else "reference", now)
         folder = options.folder / identity
-        output, _ = _run(options, identity, is_reference=history is None)
-        try:
-            loaded = load_run(folder)
-        except SettingsError:
-            raise _no_run(output) from None
+        _project(options, identity, is_reference=history is None).run(
+            options.model, folder, may_stop=True
+        )
+        loaded = load_run(folder)
         store = options.folder / STORE
         if store.is_dir():
             facts["fingerprints"] = dict(fingerprints(store, identity))
+    facts["id"] = identity
     if history is None or history.reference is None:
         return reference_entry(loaded.run, loaded.records, **facts)
     return look_entry(loaded.run, loaded.records, history.reference, **facts)
 
 
+def _identity(kind: str, now: datetime) -> str:
+    return f"{kind}-{now:%Y%m%d%H%M%S}"
+
+
+def _opened(folder: Path, kind: str, now: datetime) -> str:
+    """Return the identity of a new look or reference, or of one that was interrupted.
+
+    The answers of an interrupted one are in the store under its identity, so that they are not
+    paid again. After `_AGE` they are too old for a look.
+    """
+    file = folder / OPEN
+    try:
+        entry = json.loads(file.read_text(encoding="utf-8"))
+        identity, begun = str(entry["id"]), datetime.fromisoformat(entry["begun"])
+    except (OSError, ValueError, KeyError, TypeError):
+        identity, begun = "", now
+    is_open = re.fullmatch(rf"{kind}-\d{{14}}", identity) is not None
+    if not is_open or now - begun > _AGE:
+        identity, begun = _identity(kind, now), now
+    with writing(f"--folder: cannot write into {printable(str(folder))}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps({"id": identity, "begun": begun.isoformat()}) + "\n")
+        shutil.rmtree(folder / identity, ignore_errors=True)  # its answers are in the store
+    return identity
+
+
 def _plan(options: argparse.Namespace, *, is_reference: bool) -> list[str]:
     """Return the plan of the next look or reference."""
-    output, code = _run(options, "plan", is_reference=is_reference, plans=True)
-    if code:
-        raise _no_run(output)
-    lines = [line for line in output.split("\n") if line.strip()]
+    from pytest_tablebench.reports.migration_text import plan_table
+
+    models = [] if options.model is None else [options.model]
+    plans = _project(options, "plan", is_reference=is_reference).plan(models, None)
     kind = "the reference" if is_reference else "one look"
-    return [f"plan of {kind}:", *map(printable, lines), "nothing was asked; add --yes to ask"]
+    table = plan_table(list(plans) or models, plans)
+    return [
+        f"plan of {kind}:",
+        *(f"  {line}" for line in table),
+        "nothing was asked; add --yes to ask",
+    ]
 
 
-def _run(
-    options: argparse.Namespace, identity: str, *, is_reference: bool, plans: bool = False
-) -> tuple[str, int]:
-    """Run pytest with the project's configuration; return its output and its exit code."""
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "--bench-show=0", "--bench-no-page"),
-        *(part for name in _WITHOUT for part in ("-o", f"{name}=")),
+def _project(options: argparse.Namespace, identity: str, *, is_reference: bool) -> Project:
+    """Return the project as a look or a reference runs it. Raises `SettingsError`."""
+    from pytest_tablebench.commands._project_runs import Project
+
+    words = (
+        *("-q", "--bench-show=0", "--bench-no-page", "--bench-configs-per-example=1"),
         f"--bench-sample={options.canary}",
-        "--bench-configs-per-example=1",
         f"--bench-repeats={options.repeats if is_reference else 1}",
         f"--bench-fresh={identity}",
         f"--bench-store={options.folder / STORE}",
-        *(["--bench-plan"] if plans else [f"--bench-results={options.folder / identity}"]),
-        *([f"--bench-model={options.model}"] if options.model else []),
-        *options.pytest_arguments,
-    ]
-    ran = subprocess.run(  # noqa: S603 - a list of arguments, never a shell
-        command,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
     )
-    return ran.stdout.decode("utf-8", "replace"), ran.returncode
-
-
-def _no_run(output: str) -> DataError:
-    """Return the error with the last lines of pytest's output, or its line about an error."""
-    lines = [line for line in output.split("\n") if line.strip()]
-    lines = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
-    return DataError(f"pytest made no run: {printable(' '.join(lines), 600)}")
+    project = Project("watch", tuple(options.pytest_arguments), words)
+    project.check()
+    return project

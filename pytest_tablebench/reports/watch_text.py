@@ -22,6 +22,7 @@ __all__ = [
 TITLES = {
     "no drift": "no drift",
     "drift": "the model has drifted",
+    "not decided": "the last look is unusual, which one look alone does not decide",
     "cannot tell": "this look cannot tell",
 }
 
@@ -62,8 +63,9 @@ def result_lines(verdict: WatchVerdict) -> list[str]:
         cases = len(verdict.reference.cases)
         lines.append(
             f"answers: {out_of(last.new_answers, cases, 'answer')} of this look not in the "
-            f"reference; noise explains {verdict.limit:.0%}, and "
-            f"{verdict.noise_share:.1%} of the reference's answers were given once"
+            f"reference; {verdict.noise_share:.1%} of the reference's answers were given by one "
+            f"repeat only. With {counted(verdict.clusters, 'cluster')} only a share above "
+            f"{verdict.limit:.0%} would in the long run prove a change"
         )
     return lines
 

@@ -195,16 +195,6 @@ def test_an_error_of_pytest_is_its_own_line(tmp_path: Path) -> None:
     assert "unknown dataset 'startr'" in done.err
 
 
-def test_an_unknown_model_is_refused_before_any_call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # As `--bench-plan-json` describes a model without a provider.
-    unknown = {"model": "gtp-4o", "calls": 4, "provider": None, "priced_by_reply": False}
-    monkeypatch.setattr(Project, "plan", lambda *_: {"gtp-4o": unknown})
-    line = refused(capsys, "tablebench/lexical", "gtp-4o", "--yes")
-    assert "litellm does not know the model gtp-4o; write its name" in line
-
-
 def test_the_json_plan_has_what_a_migration_needs(bench: Bench) -> None:
     bench.suite()
     result = bench.run(

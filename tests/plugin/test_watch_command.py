@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +15,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records
-from tests.support.openai_server import OpenAIServer, error, text
+from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import SUITE
 
 OPTIONS = (
@@ -43,7 +48,9 @@ def test_a_reference_and_its_looks(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert watch(server) == 0
-    assert "calls              24" in capsys.readouterr().out
+    plan = capsys.readouterr().out
+    assert plan.startswith("plan of the reference:\n")
+    assert any(line.split()[:2] == ["plain/test-model", "24"] for line in plan.splitlines())
     assert server.calls == 0
     assert not (tmp_path / "watch.jsonl").exists()
 
@@ -89,9 +96,54 @@ def test_a_project_that_cannot_run_and_options_that_cannot_be(
 ) -> None:
     (tmp_path / "test_tables.py").write_text("import nothing_like_it\n", encoding="utf-8")
     assert watch(server) == 2
-    assert "pytest made no run: ERROR test_tables.py" in capsys.readouterr().err
+    assert "ERROR test_tables.py" in capsys.readouterr().err
     assert watch(server, "--yes") == 2
     assert main(["watch", "--repeats", "1"]) == 2
     assert "--repeats at least 2" in capsys.readouterr().err
     assert main(["watch", "--show"]) == 2
     assert "has no reference yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["--bench-model=other", "--collect-only", "--bench-fresh=x", "--bench-repeats=3"],
+)
+def test_arguments_that_a_watch_sets_are_refused(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], argument: str
+) -> None:
+    assert watch(server, "--yes", "--", argument) == 2
+    name = argument.partition("=")[0]
+    assert f"{argument}: `watch` sets {name} itself" in capsys.readouterr().err
+    assert server.calls == 0
+
+
+def test_an_interrupted_reference_continues_without_paying_again(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    """Killed runs: at most the calls in flight are made again."""
+    flight, kills, planned = 2, 2, 24
+    stops = iter((8, 16))
+    limit = next(stops)
+    reached = threading.Event()
+
+    def reply(_: object) -> Behaviour:
+        if server.calls >= limit:
+            reached.set()
+        return text("42")
+
+    server.decide = reply
+    command, *rest = OPTIONS
+    words = [command, "--yes", *rest, f"--bench-api-base={server.url}"]
+    words.append(f"--bench-connections={flight}")
+    for _ in range(kills):
+        start = "import sys; from pytest_tablebench.cli import main; sys.exit(main(sys.argv[1:]))"
+        process = subprocess.Popen([sys.executable, "-c", start, *words], start_new_session=True)
+        assert reached.wait(60)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        limit = next(stops, 10**6)
+        reached.clear()
+    assert main(words) == 0
+    assert planned <= server.calls <= planned + kills * flight
+    assert (tmp_path / "watch.jsonl").exists()
+    assert not (tmp_path / "tablebench-watch" / "open.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,27 @@ def test_page_and_issue_escape_what_others_wrote(tmp_path: Path) -> None:
 def test_a_page_without_looks_has_no_chart(tmp_path: Path) -> None:
     write_watch_page(tmp_path / "page.html", judge_watch(history()))
     assert "<svg" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_one_look_far_below_the_reference_is_not_called_no_drift() -> None:
+    verdict = judge_watch(history(look(1), look(2, wrong=5)))
+    assert (verdict.state, verdict.exit_code) == ("not decided", 11)
+    [title, *_] = watch_lines(verdict)
+    assert "the last look is unusual, which one look alone does not decide" in title
+    assert judge_watch(history(look(1), look(2, wrong=5), look(3))).state == "no drift"
+
+
+def test_efforts_are_cases_of_their_own() -> None:
+    rows = [replace(row, effort=effort) for effort in ("low", "high") for row in records(10)]
+    reference = reference_entry({**RUN, "cases_planned": len(rows)}, rows, **facts(1))
+    assert len(reference.cases) == 2 * len(REFERENCE.cases)
+    assert reference.cases[0].endswith("/high")
+
+
+def test_another_prompt_of_the_judge_is_our_change() -> None:
+    judged = {**RUN, "judge_prompts": {"m": "1"}}
+    reference = reference_entry(judged, records(10), **facts(1))
+    other = look_entry({**judged, "judge_prompts": {"m": "2"}}, records(1), reference, **facts(2))
+    verdict = judge_watch(History(Path("watch.jsonl"), (reference, other)))
+    assert verdict.we_changed == ("parameters",)
+    assert verdict.state == "cannot tell"

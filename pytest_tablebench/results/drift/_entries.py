@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.drift._history import HistoryEntry
-from pytest_tablebench.results.drift._setup import PROMPTS, case_of, changes, setup_of
+from pytest_tablebench.results.drift._setup import PROMPTS, cases_of, changes, setup_of
 from pytest_tablebench.results.drift._watch import MOST_MISSING
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.names import out_of, printable
@@ -29,8 +29,8 @@ def reference_entry(
     if repeats < 2:
         raise DataError("a reference needs at least two repeats of each case (--repeats)")
     by_case: dict[str, list[Record]] = {}
-    for record in records:
-        by_case.setdefault(case_of(record), []).append(record)
+    for name, record in cases_of(records):
+        by_case.setdefault(name, []).append(record)
     whole = {
         case: sorted(rows, key=lambda record: record.repeat)
         for case, rows in sorted(by_case.items())
@@ -74,7 +74,7 @@ def look_entry(
             f"the history watches {printable(reference.model, 60)}, and this run asked "
             f"{printable(str(run.get('model')), 60)}: name another --history"
         )
-    by_case = {case_of(record): record for record in records if record.repeat == 1}
+    by_case = dict(cases_of(record for record in records if record.repeat == 1))
     missing = [case for case in reference.cases if case not in by_case]
     present = [by_case[case] for case in reference.cases if case in by_case]
     setup = setup_of(run, present)

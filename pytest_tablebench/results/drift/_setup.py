@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_tablebench.results.record import Record
@@ -20,6 +20,8 @@ _SETTINGS = (
     *("context", "reasoning_tokens", "effort", "extend_cut", "prompts", "thresholds", "max_reply"),
 )
 _PARAMETERS = ("params", "params_sent", "params_dropped", "judge_params")
+_IF_RECORDED = ("judge_prompts",)
+"""Further parameters, which runs of earlier versions do not record."""
 
 
 def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, str]:
@@ -27,14 +29,17 @@ def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, str
 
     `run` is the content of `run.json`. Data, prompts, settings and parameters are digests.
     """
-    prompts = {case_of(record): record.prompt_digest for record in records}
+    prompts = {name: record.prompt_digest for name, record in cases_of(records)}
     data = {name: mapping(run, "datasets", name).get("files") for name in mapping(run, "datasets")}
     return {
         PACKAGE: str(mapping(run, "versions").get("pytest-tablebench")),
         **{f"data of {name}": _digest(files) for name, files in sorted(data.items())},
         PROMPTS: _digest(prompts),
         "settings": _digest({name: run.get(name) for name in _SETTINGS}),
-        "parameters": _digest({name: run.get(name) for name in _PARAMETERS}),
+        "parameters": _digest(
+            {name: run.get(name) for name in _PARAMETERS}
+            | {name: run[name] for name in _IF_RECORDED if name in run}
+        ),
         "address": _digest(run.get("api_base")),
     }
 
@@ -48,10 +53,17 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     ]
 
 
-def case_of(record: Record) -> str:
-    """Return what identifies a case of a canary in every run: its id without model and repeat."""
-    names = (record.dataset, record.example_id, record.serializer, record.perturbation)
-    return "/".join((*names, record.strategy, record.modality))
+def cases_of(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
+    """Yield each record with what identifies its case in every run of a canary.
+
+    That is its id without model and repeat; it contains the effort if the records have several.
+    """
+    rows = list(records)
+    has_efforts = len({record.effort for record in rows}) > 1
+    for record in rows:
+        names = (record.dataset, record.example_id, record.serializer, record.perturbation)
+        effort = (record.effort or "",) if has_efforts else ()
+        yield "/".join((*names, record.strategy, record.modality, *effort)), record
 
 
 def _digest(value: object) -> str:

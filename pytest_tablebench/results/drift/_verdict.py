@@ -18,7 +18,7 @@ from pytest_tablebench.results.drift._watch import (
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.arrays import np
 
-State = Literal["no drift", "drift", "cannot tell"]
+State = Literal["no drift", "drift", "not decided", "cannot tell"]
 
 DROPS = (0.02, 0.05, 0.10)
 """The drops whose delay a report states."""
@@ -65,8 +65,8 @@ class WatchVerdict:
 
     @property
     def exit_code(self) -> int:
-        """10 for a drift, 11 if the last look cannot tell, otherwise 0."""
-        return {"no drift": HOLDS, "drift": FAILS, "cannot tell": UNDECIDED}[self.state]
+        """10 for a drift, 11 if the last look cannot tell or is unusual, otherwise 0."""
+        return {"no drift": HOLDS, "drift": FAILS}.get(self.state, UNDECIDED)
 
     @property
     def counted(self) -> list[LookFacts]:
@@ -115,6 +115,8 @@ def judge_watch(history: History) -> WatchVerdict:
         state = "drift"
     elif not looks or looks[-1].uncounted:
         state = "cannot tell" if looks else "no drift"
+    elif (standing := looks[-1].standing) is not None and standing.is_unusual:
+        state = "not decided"
     counted = sum(look.standing is not None for look in looks)
     return WatchVerdict(
         reference=reference,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Direction = Literal["drop", "rise"]
 
+UNUSUAL = 2.576
+"""The 99.5 % quantile of the normal distribution."""
+
 MOST_MISSING = 0.2
 """The share of cases without an answer above which a look is not counted."""
 
@@ -25,7 +28,8 @@ class DriftStanding:
 
     `direction` is None while no drift is found; otherwise `drift` is the drop (negative for a
     rise) since the look at which the evidence begins. `drop` is the mean drop of all looks, and
-    `recent` the drop of the last look alone.
+    `recent` the drop of the last look alone; `is_unusual` is whether the noise between the
+    reference's repeats explains the latter in about 1 of 100 looks only.
     """
 
     recent: float
@@ -33,6 +37,7 @@ class DriftStanding:
     direction: Direction | None
     drift: Drop | None
     noise: Noise
+    is_unusual: bool = False
 
 
 class DriftTest:
@@ -60,6 +65,13 @@ class DriftTest:
         self._means = reference.mean(axis=1)
         self._meter = NoiseMeter(reference, clusters)
         self._drops: list[float] = []
+        self._is_unusual = False
+        runs = np.array([self._meter.by_cluster(run) for run in reference.T])
+        count = len(runs)
+        # A quarter, the most that one run can add, keeps equal repeats from a spread of 0.
+        variances = (((runs - runs.mean(axis=0)) ** 2).sum(axis=0) + 0.25) / count
+        self._spread = float(np.sqrt(variances.sum() * (1 + 1 / count)))
+        """The standard deviation of the difference of a run from the reference, as a sum."""
 
     @property
     def noise(self) -> Noise:
@@ -69,7 +81,9 @@ class DriftTest:
     def look(self, scores: Floats) -> None:
         """Add a look: a score per case, NaN without an answer, which counts as no difference."""
         self._meter.add(scores)
-        self._drops.append(float(self._meter.by_cluster(self._means - scores).sum()))
+        drop = float(self._meter.by_cluster(self._means - scores).sum())
+        self._drops.append(drop)
+        self._is_unusual = abs(drop) > UNUSUAL * self._spread
 
     def alarms(self) -> Direction | None:
         """Return the direction of a drift that the looks show, if any."""
@@ -86,10 +100,9 @@ class DriftTest:
         for direction, sign in signs:
             start = first_start(sign * drops, noise)
             if start is not None:
-                return DriftStanding(
-                    recent, whole, direction, drop_since(drops, start, noise), noise
-                )
-        return DriftStanding(recent, whole, None, None, noise)
+                drift = drop_since(drops, start, noise)
+                return DriftStanding(recent, whole, direction, drift, noise, self._is_unusual)
+        return DriftStanding(recent, whole, None, None, noise, self._is_unusual)
 
 
 class AnswerTest:
