@@ -382,7 +382,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "page.write(code)\n"
         "start = ctypes.addressof(ctypes.c_char.from_buffer(page))\n"
         "if os.uname().machine == 'x86_64':\n"
-        "    started = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(start)(6000)\n"
+        "    started = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(start)(1000)\n"
         "    if started > 200: escaped(started)\n"
         "    print(started)",
     ),
