@@ -25,7 +25,7 @@ from pytest_tablebench.util.names import printable, unknown_name
 
 KINDS = ("number", "date", "text", "list", "ordered_list", "yes_no", "free_text")
 
-_LONGEST_WHY = 160
+_LONGEST_WHY = 240
 """Characters of the reason of a verdict."""
 
 _FREE_TEXT = 12
@@ -129,8 +129,26 @@ def typed_answer(
     else:
         decision, parts = decide(Expected(expected[0], chosen, terms), read_reply(text)), {}
     value = float(decision.is_right)
-    is_unclear, why = decision.state == "unclear", printable(decision.why, _LONGEST_WHY)
+    is_unclear = decision.state == "unclear"
+    why = "" if decision.is_right else f"{decision.why}{_stated(terms, expected)}"
+    why = printable(why, _LONGEST_WHY)
     return Score(value, {chosen: value, **parts}, chosen, unclear=is_unclear, why=why)
+
+
+def _stated(terms: Terms, expected: Sequence[str]) -> str:
+    """Return the aliases and settings that applied, to be shown after a reason; "" without any."""
+    aliases = [alias for text in expected for alias in terms.aliases.get(text, ())]
+    stated = [
+        f"also right: {', '.join(aliases[:3])}{', ...' if len(aliases) > 3 else ''}"
+        if aliases
+        else "",
+        f"tolerance {terms.tolerance}" if terms.tolerance else "",
+        f"unit {terms.unit}" if terms.unit else "",
+        "decimal comma" if terms.decimal == "," else "",
+        f"percent: {terms.percent}" if terms.percent else "",
+    ]
+    shown = "; ".join(filter(None, stated))
+    return f" ({shown})" if shown else ""
 
 
 def _kind_of_item(text: str, terms: Terms) -> str:

@@ -22,6 +22,7 @@ from pytest_tablebench.generate.rules import (
 from pytest_tablebench.generate.rules._draw import DRAWS
 from pytest_tablebench.generate.rules._frame import SECOND_WAYS, Frame, agrees, frame_answer
 from pytest_tablebench.generate.rules._plain import ANSWERS, NARROWING, plain_answer
+from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.generate.rules._statistics import shapiro_p
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.generate.rules.generate import written_answer
@@ -231,3 +232,17 @@ def test_tables_with_hostile_cells_give_questions_or_none() -> None:
     sheet = maker.sheet(Table(["{name}", "Cell {", "Value"], rows))
     assert sheet is not None
     assert any("{name}" in pair.question for pair in maker.pairs(sheet))
+
+
+def test_numbers_with_a_decimal_comma_are_not_computed_with():
+    # 12.500 and 1.380 are whole numbers here, because another column has decimal commas.
+    rows = [["Kiel", "12.500", "1,5"], ["Ulm", "17", "2,25"], ["Jena", "1.380", "3,0"]]
+    german = Table(["Stadt", "Einwohner", "Anteil"], rows)
+    with pytest.raises(UnfitError, match="no numeric column"):
+        ParsedSheet.of(german)
+    usual = [["Kiel", "12500", "1.5"], ["Ulm", "17", "2.25"], ["Jena", "1380", "3.0"]]
+    assert ParsedSheet.of(german.replace(rows=usual)).numbers["Einwohner"].values == (
+        12500,
+        17,
+        1380,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -20,6 +21,7 @@ from pytest_tablebench.generate.values import (
     is_summary,
     parse_number,
 )
+from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
 
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 2
@@ -81,7 +83,9 @@ class ParsedSheet:
         columns = zip(*table.rows, strict=True)
         cells = {name: cs for name, cs in zip(names, columns, strict=True) if name is not None}
         numbers = {
-            name: numeric for name in cells if (numeric := _numbers(cells[name])) is not None
+            name: numeric
+            for name in cells
+            if not _has_other_signs(name, cells) and (numeric := _numbers(cells[name])) is not None
         }
         if not numbers:
             raise UnfitError("no numeric column")
@@ -136,6 +140,16 @@ class ParsedSheet:
     def rows_by_name(self) -> dict[str, int]:
         """The row of each entry's name."""
         return {name: row for row, name in enumerate(self.cells[self.label])} if self.label else {}
+
+
+def _has_other_signs(name: str, columns: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return whether a column has numbers with a decimal comma, or with a sign of unknown meaning.
+
+    Its numbers are not computed with, because questions and answers have decimal points.
+    """
+    written = column_format([columns[name]], [columns[other] for other in columns if other != name])
+    is_usual = written.decimal == "." and not written.is_open
+    return not is_usual and any(sign in cell for cell in columns[name] for sign in ".,")
 
 
 def _numbers(cells: tuple[str, ...]) -> Numbers | None:
