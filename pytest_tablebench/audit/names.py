@@ -24,6 +24,7 @@ EVIDENCE_NAMES: Mapping[EvidenceKind, str] = {
     "other_gold": "other gold, same question",
     "unit": "unit or rounding",
     "judge": "a judge",
+    "table": "fault of the table",
 }
 
 _MOST = 1000
