@@ -24,6 +24,7 @@ from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, RUN, SESSION
 from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.session.garbage import pause_collections, resume_collections
+from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -115,9 +116,11 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for name in Registry.from_hooks(config.hook, ["benchmark"]).benchmarks:
             config.addinivalue_line("markers", f"{name}: a suite of the {name} benchmark")
+        if config.option.help or config.option.markers:
+            return  # pytest starts no session
         check_keys(config)
         settings = read_settings(get, config.invocation_params.dir, given_keys)
-        if settings.plan:
+        if settings.plan or runs_no_test(config):
             # Nothing will run, so no workers are needed.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         if settings.command_line_keys:
@@ -178,8 +181,10 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
 
 
 @pytest.fixture
-def answer(case: CaseRun) -> Answer:
+def answer(request: pytest.FixtureRequest, case: CaseRun) -> Answer:
     """The model's answer. Without an answer the test ends with an error in set-up."""
+    if request.config.option.setuponly:
+        pytest.skip("pytest only sets up fixtures, so no model is asked")
     try:
         return case.ask()
     except TableBenchError as error:

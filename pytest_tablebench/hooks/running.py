@@ -10,6 +10,7 @@ from pytest_tablebench.hooks.collection import is_ours
 from pytest_tablebench.hooks.escaping import escape_report
 from pytest_tablebench.hooks.items import case_of
 from pytest_tablebench.hooks.keys import CALLED, CASE_SESSION, RUN
+from pytest_tablebench.session.pytest_modes import runs_no_test
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,6 +42,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put the message of the case on the report of its test."""
+    if runs_no_test(item.config):
+        return (yield)
     run = item.stash.get(RUN, None)
     if run is not None and call.excinfo is not None:
         from pytest_tablebench.hooks.outcomes import spare_traceback

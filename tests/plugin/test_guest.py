@@ -245,14 +245,3 @@ def test_without_a_selected_case_no_engine_is_started(bench, no_engine, how, sel
     shown = how == "option" or "--collect-only" in selection  # there our cases are seen
     assert ("tablebench: model" in result.stdout.str()) == shown
     assert not (bench.path / "tablebench-results").exists()
-
-
-@pytest.mark.parametrize("option", ["--fixtures", "--fixtures-per-test", "--setup-plan"])
-def test_a_session_that_runs_no_test_has_no_summary(bench, option):
-    bench.suite()
-    result = bench.run("--model=echo/any", option, "--bench-gate=toy.pass_rate >= 0.5")
-    assert result.ret == 0
-    assert "tablebench: echo/any =" not in result.stdout.str()
-    assert "performance" not in result.stdout.str()
-    assert bench.calls("ask") == []
-    assert not (bench.path / "run").exists()
