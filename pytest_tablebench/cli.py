@@ -36,7 +36,7 @@ from pytest_tablebench.commands import (
 )
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
-from pytest_tablebench.errors import DataError, TableBenchError
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
@@ -106,7 +106,7 @@ def make_parser() -> GroupedParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 after an error in one line.
+    """Run the command and return its exit code: 0, or 2 after an error or Ctrl-C, in one line.
 
     `rejudge` and `merge` return the code of the gates: 0 all hold, 10 one fails, 11 one is
     undecided or the merged run is incomplete. `migrate` returns 0 for yes, 10 for no, 11 for
@@ -136,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output, such as `head`, has ended. Discard the rest, or Python reports
         # the broken pipe again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("tablebench: interrupted; run the same command again", file=sys.stderr)
+        return 2
     except TableBenchError as error:
         print(f"tablebench: {printable(str(error))}", file=sys.stderr)
         return 2
@@ -153,12 +156,9 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
     def say(line: str) -> None:
         print(printable(line), flush=True)
 
-    try:
-        folder = Settings(data=data).data_folder()
-        upstreams = known_sources(command_registry(folder).datasets.values())
-        pull(names, folder, say=say, upstreams=upstreams)
-    except KeyboardInterrupt:
-        raise DataError("interrupted; run the same command again to continue") from None
+    folder = Settings(data=data).data_folder()
+    upstreams = known_sources(command_registry(folder).datasets.values())
+    pull(names, folder, say=say, upstreams=upstreams)
 
 
 def _list(data: Path | None) -> None:

@@ -30,6 +30,7 @@ from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES, odds_te
 from pytest_tablebench.audit.suspects import Suspect
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.corrections import Correction, Corrections
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import counted, printable, slug
@@ -160,7 +161,7 @@ def _is_replaceable(path: Path) -> bool:
             first = file.readline(10_000_000).strip()
         if path.suffix == ".md":
             return first == MARK
-        line = json.loads(first)
+        line = parsed_json(first)
     except (OSError, ValueError):
         return False
     return isinstance(line, dict) and line.get("schema") == SCHEMA

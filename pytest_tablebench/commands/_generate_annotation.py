@@ -19,6 +19,7 @@ from pytest_tablebench.commands._generating import (
 )
 from pytest_tablebench.commands._suites import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
@@ -107,7 +108,7 @@ def _to_be_answered(folder: Path) -> list[str]:
 def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, UnansweredQuestion
 
-    if options.out.resolve() == options.folder.resolve():
+    if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder of the questions")
     twice = next((name for name in options.model if options.model.count(name) > 1), None)
     if twice is not None:

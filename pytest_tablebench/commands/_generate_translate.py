@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.commands._asking import add_asking, ask_and_write
 from pytest_tablebench.commands._generating import Origin, count_from_1, shares
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.util.files import real_path
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import TableSource
@@ -84,7 +85,7 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
 
     if not options.folder.is_dir():
         raise DataError(f"{options.folder} does not exist")
-    if options.out.resolve() == options.folder.resolve():
+    if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")
     readable, problems = dataset.questions(dataset.table_reader(options.folder))

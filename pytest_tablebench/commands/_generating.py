@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable, split_names
 
 if TYPE_CHECKING:
@@ -123,18 +124,15 @@ def write_folder(
     about["files"] = [[str(path), path.stat().st_size] for path in origin.files]
     problems: list[str] = []
     with tqdm.tqdm(total=origin.count, unit="file", disable=None, leave=False) as bar:
-        try:
-            count = write_dataset(
-                options.out,
-                origin.sources(bar.update),
-                maker,
-                made_with=about,
-                limit=options.limit,
-                say=problems.append,
-                answer=answer,
-            )
-        except KeyboardInterrupt:
-            raise DataError("interrupted; run the same command again to continue") from None
+        count = write_dataset(
+            options.out,
+            origin.sources(bar.update),
+            maker,
+            made_with=about,
+            limit=options.limit,
+            say=problems.append,
+            answer=answer,
+        )
     tables = maker.tally.tables
     left_out = {reason: number for reason, number in tables.items() if reason != "used"}
     lines = [f"{options.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
@@ -168,7 +166,7 @@ def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
                     raise DataError(f"{path}: a table must be a file of {', '.join(_KINDS)}")
             elif file != path and file.name.lower() in QUESTION_FILES:
                 continue  # the questions of a dataset folder
-            elif file.is_file() and out.resolve() not in file.resolve().parents:
+            elif file.is_file() and real_path(out) not in real_path(file).parents:
                 yield file
 
 

@@ -150,9 +150,7 @@ def _waited(words: Sequence[str]) -> int:
             return process.wait()
         except KeyboardInterrupt:
             process.wait()
-            raise SettingsError(
-                "interrupted; answers so far are in the store, so that the same command continues"
-            ) from None
+            raise
 
 
 def _budget(max_cost: float | None) -> list[str]:

@@ -12,6 +12,7 @@ from pytest_tablebench.commands._gates import (
     check_baseline,
     gates_of,
 )
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, c
 
     facts = {name: value for name, value in run.run.items() if name != "schema"}
     facts |= {"gates": verdict.gate_entries, "exit_code": code}
-    facts["baseline"] = None if baseline is None else str(baseline.path.resolve())
+    facts["baseline"] = None if baseline is None else str(real_path(baseline.path))
     run.run = rewrite_run(run.path, facts)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _models(options: argparse.Namespace) -> tuple[list[str], int]:
     folder = Path.cwd()
     paths = options.paths or [path for path in [Path(RESULTS)] if path.is_dir()]
     searches = [search_runs(path) for path in paths]
-    runs = dict.fromkeys(run.resolve() for search in searches for run in search.runs)
+    runs = dict.fromkeys(real_path(run) for search in searches for run in search.runs)
     survey, problems = _survey(options)
     models, unread = list_models(survey, runs, project_models(folder))
     problems += [problem for search in searches for problem in search.problems] + unread

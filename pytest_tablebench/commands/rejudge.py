@@ -16,6 +16,7 @@ from pytest_tablebench.commands._gates import (
     check_baseline,
     gates_of,
 )
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     if options.out is not None:
         facts: dict[str, Any] = {"gates": verdict.gate_entries}
         if options.bench_baseline is not None:
-            facts["baseline"] = str(options.bench_baseline.resolve())
+            facts["baseline"] = str(real_path(options.bench_baseline))
         write_rejudged(judged, options.out, **facts)
     lines = [
         *_change_lines(judged),

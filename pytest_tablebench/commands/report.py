@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._gates import add_different_judges
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _tag_names(tag: str, rows: Iterable[ScoreRow]) -> list[str]:
 
 def _beside(folder: Path) -> Path:
     """Return the page next to a folder; `.` must be resolved to have a name."""
-    folder = folder if folder.name else folder.resolve()
+    folder = folder if folder.name else real_path(folder)
     return folder.with_name(f"{folder.name}.html")
 
 

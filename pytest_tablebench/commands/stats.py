@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
@@ -124,6 +125,6 @@ def _datasets(names: Sequence[str], data: Path | None) -> Iterator[tuple[Dataset
             )
         for dataset, root in chosen:
             folder = root / dataset.folder
-            if (dataset.name, folder.resolve()) not in taken:
-                taken.add((dataset.name, folder.resolve()))
+            if (dataset.name, real_path(folder)) not in taken:
+                taken.add((dataset.name, real_path(folder)))
                 yield dataset, folder

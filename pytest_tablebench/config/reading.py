@@ -6,7 +6,6 @@ raises `SettingsError` that names the option, its value, and the expected form.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from pytest_tablebench.config.addresses import (
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.config.efforts import check_efforts
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
@@ -277,7 +277,7 @@ def params(raw: RawOption) -> dict[str, Any]:
         if not equals or not name:
             raise SettingsError(f"{raw.flag} takes key=value, not {printable(name, 40)!r}")
         try:
-            values[name] = json.loads(value)
+            values[name] = parsed_json(value)
         except ValueError:
             values[name] = value
         if name in BY_PLACE:

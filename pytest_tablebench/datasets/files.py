@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
@@ -72,10 +73,10 @@ def _unfinished_pull(folder: Path) -> bool:
 def inside(folder: Path, name: str) -> Path:
     """Return `folder / name`. Raises `DataError` if it is outside the folder."""
     try:
-        path = (folder / name).resolve()
+        path = real_path(folder / name)
     except ValueError as error:  # a NUL character
         raise DataError(f"path {printable(name, 80)!r}: {error}") from None
-    if not path.is_relative_to(folder.resolve()):
+    if not path.is_relative_to(real_path(folder)):
         raise DataError(f"path {printable(name, 80)!r} leads out of {folder}")
     return path
 
@@ -95,11 +96,9 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Read a JSON file. Raises `DataError`, naming the file and the position of the error."""
     try:
-        return json.loads(read_text(path))
+        return parsed_json(read_text(path))
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}; fetch the file again") from None
-    except RecursionError:
-        raise DataError(f"{path}: JSON nested too deeply to be this dataset") from None
 
 
 def delimited_rows(text: str, delimiter: str) -> list[list[str]]:

@@ -29,6 +29,7 @@ from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 from pytest_tablebench.util.seeds import seeded_random
@@ -286,7 +287,7 @@ class _PartialFile:
             for line in file:
                 place += len(line)
                 try:
-                    record = json.loads(line)
+                    record = parsed_json(line)
                 except ValueError:
                     break
                 if end == 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable
 
 LONGEST = 64_000_000
@@ -103,8 +103,8 @@ def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
     if len(data) > LONGEST:
         raise DataError(f"{place}: longer than {LONGEST:,} bytes")
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=constant)
-    except (ValueError, RecursionError) as error:
+        return parsed_json(data.decode("utf-8"), parse_constant=constant)
+    except ValueError as error:
         raise DataError(f"{place}: not valid JSON: {printable(str(error), 200)}") from None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, tokens_of
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.util.entries import parsed_json
 
 SCHEMA_VERSION = "0.3.0"
 """The version of every-eval-ever's two schemas."""
@@ -155,7 +156,7 @@ def recorded_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, text in metadata.items():
         if name in names - _PLACED | {"raw", "prediction"}:
-            values[name] = text if name in _TEXTS | {"raw"} else json.loads(text)
+            values[name] = text if name in _TEXTS | {"raw"} else parsed_json(text)
     values["tags"] = {
         name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
     }

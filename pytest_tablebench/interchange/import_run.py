@@ -20,6 +20,7 @@ from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, printable
 
 _UNKNOWN: Mapping[str, str] = {
@@ -101,7 +102,7 @@ def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, An
     for row in evaluation.rows:
         try:
             fields = recorded_fields(row.data.get("metadata") or {})
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise DataError(f"{row.place}: metadata: {printable(str(error), 200)}") from None
         about = {"dataset": row.data["evaluation_name"], "example_id": row.data["sample_id"]}
         yield row, fields | about
@@ -231,8 +232,8 @@ def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
                 f"from different runs; import each run separately"
             )
     try:
-        return {str(name): json.loads(text) for name, text in details[0].items()}
-    except (ValueError, TypeError, RecursionError) as error:
+        return {str(name): parsed_json(text) for name, text in details[0].items()}
+    except (ValueError, TypeError) as error:
         place = printable(str(evaluations[0].path))
         raise DataError(f"{place}: eval_library: {printable(str(error), 200)}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pytest_tablebench.metrics._typed_words import (
     refuses,
     unexplained,
 )
+from pytest_tablebench.util.entries import parsed_json
 
 _SEPARATOR = re.compile(
     r"\s*(?:[;|,，、；\n/→]|->|&|(?<=\s)\+(?=\s)|以及|[和与及跟]"
@@ -198,8 +198,8 @@ class Items:
         ]
         if text.lstrip().startswith("["):
             try:
-                listed = json.loads(text)
-            except (ValueError, RecursionError):
+                listed = parsed_json(text)
+            except ValueError:
                 listed = None
             if isinstance(listed, list) and not any(isinstance(i, list | dict) for i in listed):
                 yield [str(item) for item in listed]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TypeAlias
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models.base import Reply, Request
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import unknown_name
 
 Entry: TypeAlias = str | Reply | ModelError
@@ -111,7 +111,7 @@ def _read(path: Path) -> _Script:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                _add(script, json.loads(line))
+                _add(script, parsed_json(line))
             except ValueError as error:  # JSONDecodeError is one
                 raise SettingsError(f"{path}, line {number}: {error}") from None
     return script

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.entries import mapping, parsed_json
 from pytest_tablebench.util.names import printable
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
@@ -145,7 +145,7 @@ def _answers(cell: str) -> tuple[str, ...]:
     if not cell.strip():
         return ()
     try:
-        values = json.loads(cell)
+        values = parsed_json(cell)
     except ValueError:
         return (cell,)
     if not isinstance(values, list):

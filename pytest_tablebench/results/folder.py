@@ -13,7 +13,7 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.exit_codes import PENDING_CODE
 from pytest_tablebench.results.record import SCHEMA, Record, check_schema
 from pytest_tablebench.results.texts import TEXTS
-from pytest_tablebench.util.entries import listing, mapping
+from pytest_tablebench.util.entries import listing, mapping, parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
@@ -51,7 +51,7 @@ def clear_pending(path: Path) -> None:
     The folder of any other run is not changed.
     """
     try:
-        waited = json.loads((path / RUN).read_bytes()).get("exit_code") == PENDING_CODE
+        waited = parsed_json((path / RUN).read_bytes()).get("exit_code") == PENDING_CODE
     except (OSError, ValueError, AttributeError):
         return
     if waited:
@@ -157,7 +157,7 @@ def rewrite_run(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 def _replaced(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     text = json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n"
     write_whole(path, text)
-    return dict(json.loads(text))
+    return dict(parsed_json(text))
 
 
 def recorded_text(recorded: int, planned: object) -> str:
@@ -188,10 +188,10 @@ def imported_text(run: Mapping[str, Any]) -> str:
 def read_run_json(path: Path) -> dict[str, Any]:
     """Read `run.json`. Raises `SettingsError` for a folder that is no run, or of a newer schema."""
     try:
-        data = json.loads((path / RUN).read_text(encoding="utf-8"))
+        data = parsed_json((path / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path} is not a run folder: it has no {RUN}") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise SettingsError(f"{path / RUN} cannot be read: {error}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"{path / RUN} is not a JSON object; choose the folder of another run")
@@ -235,7 +235,7 @@ def read_places(
             try:
                 record = Record.from_line(line.decode("ascii"), thresholds)
                 latest[record.case_id] = place, keep(record)
-            except (ValueError, RecursionError):
+            except ValueError:
                 if line.endswith(b"\n"):  # otherwise the run was interrupted while writing
                     damaged.append(number)
     if damaged:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.record import SCHEMA, Record, case_key, check_schema
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
@@ -108,7 +109,7 @@ def _lines(file: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for number, line in enumerate(lines, 1):
         place = f"{printable(str(file))}, line {number}"
         try:
-            data = json.loads(line)
+            data = parsed_json(line)
         except ValueError:
             raise SettingsError(f"{place}: is not JSON") from None
         if not isinstance(data, dict):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.record import Record, ScoreRow, row_values
+from pytest_tablebench.util.entries import parsed_json
 
 
 class AnswerCost(NamedTuple):
@@ -117,7 +118,7 @@ class CaseMessage:
     @classmethod
     def decode(cls, text: str) -> CaseMessage:
         """Return the encoded message."""
-        fields = json.loads(text)
+        fields = parsed_json(text)
         fields["finding"] = Finding(*fields["finding"])
         fields["problems"] = tuple(fields["problems"])
         if "record" in fields:

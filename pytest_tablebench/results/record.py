@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.entries import parsed_json
 
 SCHEMA = 2
 """The version of every file in a run folder, raised when older readers would misread a file.
@@ -143,7 +144,7 @@ class Record:
         `thresholds` are the run's thresholds by dataset, for lines of schema 1. Raises `ValueError`
         for an incomplete or malformed line, `SettingsError` for a newer schema.
         """
-        data = json.loads(line)
+        data = parsed_json(line)
         if not isinstance(data, dict):
             raise ValueError("not a record")
         check_schema(data, "records.jsonl")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.snapshots import Change, Entry, Kind, change_of, compare
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable, slug
 
 if TYPE_CHECKING:
@@ -241,5 +242,5 @@ def write_entries(path: Path, entries: dict[str, str]) -> None:
 
 def _lock_path(path: Path) -> Path:
     user = os.getuid() if hasattr(os, "getuid") else ""
-    digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    digest = hashlib.sha256(os.fsencode(real_path(path))).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"tablebench-snapshot-{user}-{digest}.lock"

@@ -17,7 +17,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import SCHEMA, check_schema
-from pytest_tablebench.util.entries import listing
+from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import printable
 
 TEXTS = "texts.jsonl.gz"
@@ -240,8 +240,8 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     if not line:
         return None
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
+        entry = parsed_json(line)
+    except ValueError:
         return None
     is_text = isinstance(entry, dict) and entry.get("kind") in {"prompt", "transcript", "example"}
     return entry if is_text and isinstance(entry.get("id"), str) else None

@@ -19,6 +19,7 @@ from pytest_tablebench.results.gates import (
     stored_results,
     without_labels,
 )
+from pytest_tablebench.util.files import real_path
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import RunComparison
@@ -194,7 +195,7 @@ def decided_before(run: Mapping[str, Any], baseline: Path | None) -> list[GateRe
     is_same_baseline = (
         baseline is not None
         and isinstance(path, str)
-        and baseline.resolve() == Path(path).resolve()
+        and real_path(baseline) == real_path(Path(path))
     )
     return [result for result in results if is_same_baseline or "baseline" not in result.gate]
 

@@ -28,6 +28,7 @@ from pytest_tablebench.store._line import (
     resolution_line,
 )
 from pytest_tablebench.store._segment import MAX_LINE, Writer
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 WRITABLE, READONLY = "--bench-store", "--bench-store-readonly"
@@ -81,12 +82,12 @@ class Store:
         folders = [(folder, READONLY) for folder in readonly]
         if path is not None and write:
             store._target = store._add(_made(path), WRITABLE)
-            seen.add(path.resolve())
+            seen.add(real_path(path))
         elif path is not None:
             folders.insert(0, (path, WRITABLE))
         for folder, option in folders:
-            if folder.resolve() not in seen:
-                seen.add(folder.resolve())
+            if real_path(folder) not in seen:
+                seen.add(real_path(folder))
                 layer = store._add(_present(folder, option), option)
                 if layer.empty:
                     store._warn(

@@ -14,6 +14,7 @@ from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.strategies.base import Conversation, Said, Strategy, Task
+from pytest_tablebench.util.entries import parsed_json
 
 PARSED = "parse@1"
 """The part that is 1 if the first reply had the answer form of the dataset."""
@@ -25,8 +26,8 @@ UNCLOSED = "unclosed_thinking"
 def texts_of(reply: str) -> list[str]:
     """Return the answers in the text of several questions, or the text as the only answer."""
     try:
-        texts = json.loads(reply) if reply.startswith("[") else None
-    except (ValueError, RecursionError):
+        texts = parsed_json(reply) if reply.startswith("[") else None
+    except ValueError:
         texts = None
     if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
         return texts

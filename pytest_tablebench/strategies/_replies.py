@@ -6,13 +6,13 @@ its length.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics.thinking import after_thinking
+from pytest_tablebench.util.entries import parsed_json
 
 FENCE = "```"
 RESULT = f"{FENCE}CodeExecuteResult"
@@ -53,8 +53,8 @@ def json_answer(reply: str, compat: Compat) -> str:
     if not blocks:
         return text
     try:
-        return str(json.loads(blocks[-1])["answer"])
-    except (ValueError, LookupError, TypeError, RecursionError):
+        return str(parsed_json(blocks[-1])["answer"])
+    except (ValueError, LookupError, TypeError):
         return text
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["listing", "mapping"]
+__all__ = ["listing", "mapping", "parsed_json"]
+
+
+def parsed_json(text: str | bytes, **hooks: Any) -> Any:
+    """Parse JSON. Raises `ValueError`, also for brackets that are nested too deeply.
+
+    `hooks` are those of `json.loads`.
+    """
+    try:
+        return json.loads(text, **hooks)
+    except RecursionError:
+        raise ValueError("JSON nested too deeply") from None
 
 
 def mapping(value: object, *names: str) -> Mapping[str, Any]:

@@ -10,6 +10,14 @@ from pathlib import Path
 _ESCAPED = "backslashreplace"
 
 
+def real_path(path: Path) -> Path:
+    """Return the absolute path behind links. A link to itself stays; opening it is an `OSError`.
+
+    `Path.resolve` raises `RuntimeError` for it before Python 3.13.
+    """
+    return Path(os.path.realpath(path))
+
+
 def write_whole(
     path: Path, content: str | bytes | Iterable[str | bytes], *, durable: bool = False
 ) -> None:

@@ -171,7 +171,7 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
         finally:
             process.kill()
     assert process.returncode == 2
-    assert err == "tablebench: interrupted; run the same command again to continue\n"
+    assert err == "tablebench: interrupted; run the same command again\n"
     assert "licence MIT" in out
 
 

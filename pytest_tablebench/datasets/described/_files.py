@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ from pytest_tablebench.datasets.files import delimited_rows, inside
 from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, printable
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
@@ -103,7 +103,7 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     try:
         text = data.decode("utf-8-sig")
         if kind == ".json":
-            return json.loads(text)
+            return parsed_json(text)
         if kind == ".jsonl":
             return [_json_line(line) for line in text.split("\n") if line.strip()]
         return _records(delimited_rows(text, "\t" if kind == ".tsv" else ","))
@@ -111,8 +111,6 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
         raise DataError(f"{label}: not UTF-8 text (byte {error.start})") from None
     except (ValueError, csv.Error) as error:
         raise DataError(f"{label}: {printable(str(error), 200)}") from None
-    except RecursionError:
-        raise DataError(f"{label}: JSON nested too deeply to be a dataset") from None
 
 
 def _whole(path: Path) -> bytes:
@@ -124,7 +122,7 @@ def _whole(path: Path) -> bytes:
 
 def _json_line(line: str) -> Any:
     try:
-        return json.loads(line)
+        return parsed_json(line)
     except ValueError as error:
         return BadRowError("line", f"is not valid JSON: {error}")
 

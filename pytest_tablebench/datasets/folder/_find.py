@@ -14,6 +14,7 @@ from pytest_tablebench.datasets.described import (
 from pytest_tablebench.datasets.files import PULL_RECORD
 from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.files import real_path
 
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
@@ -60,7 +61,7 @@ def open_folder(data: Path, place: str) -> FolderDataset:
 
 def _open(data: Path, place: str) -> FolderDataset | DescribedDataset:
     folder = data / place
-    folder_name = folder.resolve().name if place == "." else place
+    folder_name = real_path(folder).name if place == "." else place
     description, mistakes = read_description(folder)
     name = _name(description.name or folder_name)
     if description.files is not None or description.rows is not None:

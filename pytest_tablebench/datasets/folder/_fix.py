@@ -16,6 +16,7 @@ from pytest_tablebench.datasets.folder.questions import raw_questions, table_fil
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
@@ -81,7 +82,7 @@ def _json_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> s
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         if number in ids:
-            row = {**json.loads(line), "id": ids[number]}
+            row = {**parsed_json(line), "id": ids[number]}
             lines[number - 1] = json.dumps(row, ensure_ascii=False)
         elif number in without:
             lines[number - 1] = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import known_names, printable
 
 COLUMNS = (
@@ -114,8 +114,8 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = parsed_json(line)
+        except ValueError as error:
             yield number, BadRowError("row", f"is not JSON: {printable(str(error), 120)}")
             continue
         unknown = [name for name in row if name not in COLUMNS] if isinstance(row, dict) else []
@@ -304,8 +304,8 @@ def _parsed(value: Any) -> Any:
     """Return a cell's content parsed as JSON if it is a list or an object, else unchanged."""
     if isinstance(value, str) and value.strip()[:1] in {"[", "{"}:
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return parsed_json(value)
+        except ValueError:
             return value
     return value
 

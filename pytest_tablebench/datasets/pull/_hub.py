@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from pytest_tablebench.datasets.pull._replies import NotThere, Remote
 from pytest_tablebench.datasets.pull._transfer import Transfer
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen, is_pattern
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 
 MAX_NAME = 500
 """Most characters of a path in a listing."""
@@ -82,13 +82,13 @@ class Hub(FileServer):
             raise DataError(f"{url}: not requested, because HF_HUB_OFFLINE is set")
         body = self.transfer.read(Remote(url, _headers()))
         try:
-            info = DatasetInfo(**json.loads(body))  # type: ignore[no-untyped-call]
+            info = DatasetInfo(**parsed_json(body))  # type: ignore[no-untyped-call]
             digests = {
                 checked_name(file.rfilename): hex_digest(file.lfs.sha256, 64) if file.lfs else None
                 for file in info.siblings or ()
             }
             return hex_digest(self.revision, 40) or hex_digest(info.sha or "", 40), digests
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             kind = type(error).__name__
             raise DataError(
                 f"{url}: the server does not answer as Hugging Face does ({kind})"

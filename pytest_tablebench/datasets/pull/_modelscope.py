@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
@@ -10,6 +9,7 @@ from pytest_tablebench.datasets.pull._hub import FileServer, checked_name, hex_d
 from pytest_tablebench.datasets.pull._replies import Remote
 from pytest_tablebench.datasets.pull._upstream import File, chosen
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 
 MAX_PAGES, PAGE_SIZE = 100, 200
 
@@ -46,13 +46,13 @@ class ModelScope(FileServer):
         url = f"{listing}?{urlencode(query)}"
         body = self.transfer.read(Remote(url))
         try:
-            entries = json.loads(body)["Data"]["Files"] or []
+            entries = parsed_json(body)["Data"]["Files"] or []
             self._digests |= {
                 checked_name(entry["Path"]): hex_digest(str(entry.get("Sha256")).lower(), 64)
                 for entry in entries
                 if entry["Type"] != "tree"
             }
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             kind = type(error).__name__
             raise DataError(
                 f"{url}: the server does not answer as ModelScope does ({kind})"

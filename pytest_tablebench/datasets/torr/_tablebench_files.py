@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pytest_tablebench.datasets.rows import BadRowError, cells, text_field
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable
 
 CHARTS = "Visualization"
@@ -167,11 +167,9 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
 def _record(line: str) -> dict[str, Any] | str:
     """Return the JSON object on a line, or an error message."""
     try:
-        record = json.loads(line)
+        record = parsed_json(line)
     except ValueError as error:
         return f"not valid JSON, perhaps cut off: {error!s:.120}"
-    except RecursionError:
-        return "JSON nested too deeply"
     return (
         record if isinstance(record, dict) else f"contains {type(record).__name__}, not an object"
     )

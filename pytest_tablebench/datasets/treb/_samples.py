@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,6 +13,7 @@ from pytest_tablebench.datasets.files import read_json, read_text
 from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable
 
 _SUFFIXES = (".json", ".jsonl")
@@ -108,8 +108,8 @@ def _lines(path: Path) -> Iterator[Any]:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
+                yield parsed_json(line)
+            except ValueError as error:
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}") from None
 
 
@@ -174,7 +174,7 @@ def instructions() -> list[Sample]:
     text = (files(__package__) / _INSTRUCTIONS).read_text(encoding="utf-8")
     samples = []
     for number, line in enumerate(text.splitlines(), start=1):
-        row = json.loads(line)
+        row = parsed_json(line)
         rule = {"rule": row["rule"], "arguments": row["arguments"]}
         place = f"{_INSTRUCTIONS}, row {number}"
         samples.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))

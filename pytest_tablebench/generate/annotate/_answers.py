@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +38,7 @@ from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
 from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.entries import parsed_json
 
 __all__ = ["AnswerGenerator"]
 
@@ -241,7 +241,7 @@ def _same(new: str, old: str, question: UnansweredQuestion) -> bool:
     """Return whether two answers are equal: numbers by value, lists in any order."""
     if question.metric == CHART:
         shares = question.tags.get("subtype", "").startswith("Pie")
-        return chart_verdict([json.loads(new)], [old], compat="fixed", shares=shares) == "true"
+        return chart_verdict([parsed_json(new)], [old], compat="fixed", shares=shares) == "true"
     if " ".join(new.casefold().split()) == " ".join(old.casefold().split()):
         return True
     new_items, old_items = _items(new, question), _items(old, question)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.generate.values import parse_number
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def questions_as_table(folder: Path, defaults: Mapping[str, str]) -> None:
     `defaults` are added to `tablebench.toml`, as TOML values. Raises `OSError`.
     """
     lines = folder / "questions.jsonl"
-    rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+    rows = [parsed_json(line) for line in lines.read_text(encoding="utf-8").splitlines()]
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate._review import CRITERIA, REVIEW, REVIEWERS, column, plain
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 State = Literal["accepted", "rejected", "disputed", "half reviewed", "not reviewed"]
@@ -132,8 +133,8 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
     try:
         new.mkdir(parents=True)
         for name in dict.fromkeys(row.get("table") or "" for row in kept):
-            source = (folder / name).resolve()
-            if not source.is_relative_to(folder.resolve()) or not source.is_file():
+            source = real_path(folder / name)
+            if not source.is_relative_to(real_path(folder)) or not source.is_file():
                 raise DataError(
                     f"{folder / 'questions.csv'}: the table {printable(name)} does not exist"
                 )

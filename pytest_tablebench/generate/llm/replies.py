@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.values import answer_text, parse_number
+from pytest_tablebench.util.entries import parsed_json
 
 MARKS = ("accuracy", "relevance", "coverage")
 """The marks of a discriminator (spec: treb.md section 6.2)."""
@@ -167,10 +167,10 @@ def _json(reply: str) -> Any:
     if len(blocks) > 1:
         raise RefusedError("reply has several blocks")
     try:
-        return json.loads(
+        return parsed_json(
             blocks[0] if blocks else text, object_pairs_hook=_object, parse_constant=_no_number
         )
-    except (ValueError, RecursionError):
+    except ValueError:
         raise RefusedError("reply is not JSON") from None
 
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 from pytest_tablebench.errors import SettingsError, missing_package
 from pytest_tablebench.models.base import FILE
 from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
@@ -121,7 +122,7 @@ def digest(file: Path, kept: Path | None = None) -> str:
 
 def _read(kept: Path) -> dict[str, object]:
     try:
-        digests = json.loads(kept.read_bytes())
+        digests = parsed_json(kept.read_bytes())
     except (OSError, ValueError):
         return {}
     return digests if isinstance(digests, dict) else {}

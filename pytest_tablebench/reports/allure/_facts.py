@@ -14,6 +14,7 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable
 
 _FAILED, _BROKEN = ["failed"], ["broken"]
@@ -57,7 +58,7 @@ def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
 def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the categories of other writers in the file, followed by ours."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parsed_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ours
     names = {entry["name"] for entry in ours}

@@ -18,6 +18,7 @@ from pytest_tablebench.reports.migration_text import (
     side_rows,
 )
 from pytest_tablebench.results.migration import JudgedScope, Migration, Side
+from pytest_tablebench.util.files import real_path
 
 _REACH = 0.02
 """The smallest half width of the axis of differences."""
@@ -99,7 +100,7 @@ def _link(side: Side, out: Path) -> tuple[str, str]:
     if not page.is_file():
         return side.model, ""
     try:
-        address = os.path.relpath(page.resolve(), out.resolve().parent)
+        address = os.path.relpath(real_path(page), real_path(out).parent)
     except ValueError:  # another drive
         return side.model, ""
     return side.model, quote(Path(address).as_posix())

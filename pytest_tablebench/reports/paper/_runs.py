@@ -17,6 +17,7 @@ from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.memory import is_memory_test
 from pytest_tablebench.results.record import row_values
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import out_of, printable
 
 
@@ -54,7 +55,7 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     folders: dict[Path, Path] = {}
     for path in paths:
         for folder in run_folders(path):
-            folders.setdefault(folder.resolve(), folder)
+            folders.setdefault(real_path(folder), folder)
     return with_distinct_labels([_load(folder) for folder in folders.values()])
 
 

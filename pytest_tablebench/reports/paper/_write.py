@@ -30,6 +30,7 @@ from pytest_tablebench.reports.paper.text import (
 )
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.results.analyses import benchmark_growth
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable, slug
 
 _INDEX, _MANIFEST = "README.md", "report.json"
@@ -165,7 +166,7 @@ def _former_files(folder: Path) -> list[Path]:
     if not folder.exists() or not any(folder.iterdir()):
         return []
     try:
-        names = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
+        names = parsed_json((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         raise SettingsError(
             f"--out: {folder} contains other files; choose a new or empty folder"

@@ -19,6 +19,7 @@ from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 Key = tuple[str, str, str, str, int, str]
@@ -321,7 +322,7 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
     """
     before = read_run_json(baseline)
     candidates: list[tuple[str, Path]] = []
-    for place in dict.fromkeys(place.resolve() for place in places):
+    for place in dict.fromkeys(map(real_path, places)):
         for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
             try:
                 run = read_run_json(path)
@@ -329,7 +330,7 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
                 continue
             if run.get("status") != "complete" or run.get("model") != model:
                 continue
-            if path == baseline.resolve() or any(
+            if path == real_path(baseline) or any(
                 difference.unlike for difference in setting_differences(before, run)
             ):
                 continue

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import notice
@@ -123,8 +124,8 @@ def read_history(path: Path) -> History:
         if not line.strip():
             continue
         try:
-            entries.append(_entry(json.loads(line)))
-        except (ValueError, TypeError, RecursionError) as error:
+            entries.append(_entry(parsed_json(line)))
+        except (ValueError, TypeError) as error:
             if number == len(lines):  # no line end follows
                 notice(f"{path}: line {number} is incomplete and left out; its look is lost")
                 continue

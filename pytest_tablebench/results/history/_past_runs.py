@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.folder import RUN, SUMMARY
 from pytest_tablebench.results.record import check_schema
-from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.entries import mapping, parsed_json
 from pytest_tablebench.util.names import printable
 
 LARGEST_FILE = 64 * 1024 * 1024
@@ -43,8 +42,8 @@ def past_run(place: str, run_text: bytes, summary_text: bytes) -> PastRun:
 
 def _content(name: str, text: bytes) -> Mapping[str, Any]:
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = parsed_json(text)
+    except ValueError:
         raise DataError(f"{name} is torn or damaged") from None
     if not isinstance(content, dict):
         raise DataError(f"{name} is not a JSON object")

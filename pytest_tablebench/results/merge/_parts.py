@@ -15,6 +15,7 @@ from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json, run_folders
 from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import are, counted, printable
 
 MERGED = "merged_from"
@@ -202,7 +203,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
     folders: dict[Path, Path] = {}
     for path in paths:
         for folder in run_folders(path):
-            folders.setdefault(folder.resolve(), folder)
+            folders.setdefault(real_path(folder), folder)
     parts = sorted((RunPart(path, read_run_json(path)) for path in folders.values()), key=_order)
     notes: dict[str, None] = {}
     for part in parts[1:]:
