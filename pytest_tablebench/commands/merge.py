@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import Gate
     from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.merge import Merge
     from pytest_tablebench.results.verdict import RunVerdict
@@ -61,14 +63,10 @@ def add_parser(commands: Any) -> None:
 
 
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.reports.gate_text import gate_lines
-    from pytest_tablebench.reports.junit import write_junit
-    from pytest_tablebench.reports.publish import publish
-    from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results.compare import check_alike, compare_runs
+    from pytest_tablebench.results.compare import check_alike
     from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.results.merge import read_merge
-    from pytest_tablebench.results.verdict import judge_run
+    from pytest_tablebench.results.output_folder import output_folder
 
     merge = read_merge(options.runs)
     gates = gates_of(options.bench_gate, merge.run, merge.table)
@@ -82,6 +80,21 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
             hint="Compare them anyway with --allow-unlike",
             different_judges=options.different_judges,
         )
+    with output_folder(options.out, "merge"):
+        return _written(merge, gates, baseline, options)
+
+
+def _written(
+    merge: Merge, gates: Sequence[Gate], baseline: LoadedRun | None, options: argparse.Namespace
+) -> tuple[list[str], int]:
+    """Write the whole run and its reports."""
+    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.reports.junit import write_junit
+    from pytest_tablebench.reports.publish import publish
+    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results.compare import compare_runs
+    from pytest_tablebench.results.verdict import judge_run
+
     run = merge.write(options.out)
     comparison = None
     if baseline is not None:

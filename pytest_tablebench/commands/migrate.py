@@ -80,6 +80,9 @@ def split_arguments(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.commands._project_runs import PendingAnswers, Project
+    from pytest_tablebench.results import PENDING_CODE
+    from pytest_tablebench.results.folder import claim_folder
+    from pytest_tablebench.results.output_folder import output_folder
 
     models = _checked(options)
     limits = () if options.limit is None else (f"--bench-limit={options.limit}",)
@@ -93,14 +96,16 @@ def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
         return [*missing, "nothing was asked or written; add --yes to ask"], 0
     if missing:
         raise SettingsError("; ".join(missing))
-    folder = _folder(options.out)
+    folder = options.out
+    if folder is None:
+        name = f"{datetime.now(UTC).astimezone():%Y-%m-%dT%H-%M-%S}-migrate"
+        folder, _ = claim_folder(Path("tablebench-results", name))
     try:
-        migrations = _judged(project, models, plans, folder, options)
+        with output_folder(folder, "migrate"):
+            migrations = _judged(project, models, plans, folder, options)
+            return _reported(migrations, folder, options)
     except PendingAnswers as error:
-        from pytest_tablebench.results import PENDING_CODE
-
         return [str(error)], PENDING_CODE
-    return _reported(migrations, folder, options)
 
 
 def _checked(options: argparse.Namespace) -> list[str]:
@@ -168,20 +173,6 @@ def _missing_keys(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]])
                 f"store, and no key to ask for them: set {', '.join(keys)}"
             )
     return lines
-
-
-def _folder(out: Path | None) -> Path:
-    """Create the folder of the runs. Raises `SettingsError` if it contains files."""
-    from pytest_tablebench.results.folder import claim_folder
-
-    if out is None:
-        name = f"{datetime.now(UTC).astimezone():%Y-%m-%dT%H-%M-%S}-migrate"
-        return claim_folder(Path("tablebench-results", name))[0]
-    with writing(f"--out: cannot write into {out}"):
-        out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()):
-            raise SettingsError(f"--out: {printable(str(out))} is not empty; name another folder")
-    return out
 
 
 def _judged(

@@ -101,6 +101,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.results.output_folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_of(options)
@@ -114,7 +115,8 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         facts: dict[str, Any] = {"gates": verdict.gate_entries}
         if options.bench_baseline is not None:
             facts["baseline"] = str(real_path(options.bench_baseline))
-        write_rejudged(judged, options.out, **facts)
+        with output_folder(options.out, "rejudge"):
+            write_rejudged(judged, options.out, **facts)
     lines = [
         *_change_lines(judged),
         *plan,

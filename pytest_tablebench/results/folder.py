@@ -21,6 +21,9 @@ from pytest_tablebench.util.notices import notice
 
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
+UNFINISHED = ".unfinished"
+"""The file in a folder that a command is writing, with the command's name."""
+
 
 def check_writable(path: Path) -> list[Path]:
     """Create the folder and check that it is writable and contains no run.
@@ -42,7 +45,11 @@ def run_folders(path: Path) -> list[Path]:
     """Return the run folders in a folder; the path itself if it is a run or contains none."""
     if (path / RUN).exists() or not path.is_dir():
         return [path]
-    return sorted(child for child in path.iterdir() if (child / RUN).is_file()) or [path]
+    return [
+        child
+        for child in sorted(path.iterdir())
+        if (child / RUN).is_file() and not (child / UNFINISHED).exists()
+    ] or [path]
 
 
 def clear_pending(path: Path) -> None:

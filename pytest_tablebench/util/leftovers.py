@@ -31,7 +31,7 @@ class TemporaryFolder:
         self.path = Path(tempfile.mkdtemp(prefix=STORES))
         self._file = os.open(self.path / _HELD, os.O_RDWR | os.O_CREAT, 0o600)
         with contextlib.suppress(OSError):  # a file system without locks: `sweep` goes by age
-            _lock(self._file)
+            lock(self._file)
 
     def remove(self) -> None:
         """Remove the folder with its content."""
@@ -71,7 +71,7 @@ def _left_behind(path: Path) -> bool:
         # It is being made at this moment, or by an earlier version.
         return time.time() - path.lstat().st_mtime > _OLD_S
     try:
-        _lock(file)
+        lock(file)
     except OSError:
         return False
     finally:
@@ -82,13 +82,13 @@ def _left_behind(path: Path) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: int) -> None:
+    def lock(file: int) -> None:
         """Lock a file. Raises `OSError` if another process has locked it."""
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
-    def _lock(file: int) -> None:
+    def lock(file: int) -> None:
         """Lock a file. Raises `OSError` if another process has locked it."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

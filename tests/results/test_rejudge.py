@@ -105,15 +105,8 @@ def test_the_new_run_folder_is_complete(tmp_path):
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))
     assert summary == {"schema": 2, **rejudged.summary}
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
-    with pytest.raises(SettingsError, match=r"^--out: .* already contains a run"):
+    with pytest.raises(SettingsError, match="already contains a run"):
         write_rejudged(rejudged, tmp_path / "b")
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    rejudged = rejudge(write_run(tmp_path / "a", SCORED))
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"^--out: cannot write into"):
-        write_rejudged(rejudged, tmp_path / "file" / "b")
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path):

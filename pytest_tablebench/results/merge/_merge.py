@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.figures import sum_of_known
@@ -26,7 +23,7 @@ from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
 from pytest_tablebench.results.texts import TEXTS, merge_texts
 from pytest_tablebench.util.entries import listing, mapping
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 
 @dataclass(frozen=True)
@@ -50,23 +47,23 @@ class Merge:
     """The content of `snapshots.json`; None if answers were not compared with stored ones."""
 
     def write(self, out: Path) -> LoadedRun:
-        """Write the run folder atomically.
+        """Write the run folder.
 
-        Raises `SettingsError` if `out` exists, or if texts or images are damaged.
+        Raises `SettingsError` if `out` contains a run, or if texts or images are damaged.
         """
-        with _new_folder(out) as new_path:
-            folder = RunFolder(new_path)
-            for line in self._records.lines():
-                folder.append(line)
-            folder.close()
-            merge_texts([path / TEXTS for path in self._folders], new_path / TEXTS)
-            merge_media(self._folders, new_path)
-            self._labels.write(new_path)
-            run = folder.write_run(self.run)
-            folder.write_summary(LoadedRun(new_path, run, self.table).summary)
-            if self._changes is not None:
-                write_changes(new_path, self._changes)
-        return LoadedRun(out, run, self.table)
+        folder = RunFolder(out)
+        for line in self._records.lines():
+            folder.append(line)
+        folder.close()
+        merge_texts([path / TEXTS for path in self._folders], out / TEXTS)
+        merge_media(self._folders, out)
+        self._labels.write(out)
+        run = folder.write_run(self.run)
+        loaded = LoadedRun(out, run, self.table)
+        folder.write_summary(loaded.summary)
+        if self._changes is not None:
+            write_changes(out, self._changes)
+        return loaded
 
 
 def read_merge(paths: Sequence[Path]) -> Merge:
@@ -120,26 +117,6 @@ def _notes(parts: RunParts, records: MergedRecords) -> tuple[str, ...]:
             f"another run counts"
         )
     return tuple(notes)
-
-
-@contextlib.contextmanager
-def _new_folder(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder that is renamed to `out` in the end. Raises `SettingsError`."""
-    new_path = out.with_name(f".{out.name}.{os.getpid()}.new")
-    with writing(f"--out: cannot write {printable(str(out))}", "; choose another folder"):
-        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-            raise SettingsError(
-                f"--out: {printable(str(out))} already exists; choose another folder (no file was "
-                f"changed)"
-            )
-        new_path.mkdir(parents=True)
-        try:
-            yield new_path
-            if out.exists():
-                out.rmdir()
-            new_path.rename(out)
-        finally:
-            shutil.rmtree(new_path, ignore_errors=True)
 
 
 def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:

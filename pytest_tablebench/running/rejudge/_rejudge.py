@@ -235,22 +235,18 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
 
     Raises `SettingsError` if the folder contains a run or cannot be written.
     """
-    try:
-        with writing(f"cannot write into {out}", "; choose another folder"):
-            folder = RunFolder(out)
-            for record in rejudged.records:
-                folder.append(record.to_line())
-            folder.close()
-            with contextlib.suppress(FileNotFoundError):  # the run has no texts
-                shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
-            merge_media([rejudged.origin], out)
-            if rejudged.labels:
-                write_labels(out, rejudged.labels)
-            folder.write_summary(rejudged.summary)
-            folder.write_run({**rejudged.run, **facts})
-    except SettingsError as error:
-        text = str(error).removeprefix("--bench-results: ")
-        raise SettingsError(f"--out: {text}") from None
+    with writing(f"cannot write into {out}", "; choose another folder"):
+        folder = RunFolder(out)
+        for record in rejudged.records:
+            folder.append(record.to_line())
+        folder.close()
+        with contextlib.suppress(FileNotFoundError):  # the run has no texts
+            shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
+        merge_media([rejudged.origin], out)
+        if rejudged.labels:
+            write_labels(out, rejudged.labels)
+        folder.write_summary(rejudged.summary)
+        folder.write_run({**rejudged.run, **facts})
 
 
 def _run_data(
