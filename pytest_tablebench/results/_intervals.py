@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pytest_tablebench.results._clusters import ClusteredMean, combined, numbered
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_columns import Floats, Integers
+    from pytest_tablebench.results.score_columns import Floats
+
+TIE = 1e-9
+"""Values closer than this are equal, whatever their rounding."""
 
 EQUAL = 1e-18
 """A variance of a mean below this is rounding noise: all values are equal."""
 
 FEW = 5.0
 """With fewer right or wrong examples than this, the interval counts each example as a whole."""
+
+FEW_CLUSTERS = 0.5
+"""The same, in clusters, where examples share clusters."""
 
 Bounds = tuple[float, float, str]
 
@@ -27,7 +34,8 @@ class Moments:
 
     `mean` is the mean over datasets of the mean over examples. `variance` is the squared
     standard error, `df` its degrees of freedom (None if all values are equal). `n` is the number
-    of examples, `size` the effective number for rules 1 and 2 of section 2.
+    of examples, `size` the effective number for rules 1 and 2 of section 2. `is_clustered` is
+    whether some examples share a cluster.
     """
 
     mean: float
@@ -35,6 +43,7 @@ class Moments:
     df: float | None
     size: float
     n: int
+    is_clustered: bool = False
 
     @property
     def se(self) -> float:
@@ -50,114 +59,38 @@ def moments(
 
     `datasets` contains one sequence of example values per dataset. `clusters` contains the cluster
     (table) of each example, or None for a dataset whose examples are their own clusters
-    (section 1). Equal names in two datasets are one cluster. Several datasets are strata, with
-    Welch's and Satterthwaite's degrees of freedom (section 4). None without a dataset.
+    (section 1). Equal names in two datasets are one cluster. Several datasets are strata
+    (section 4). None without a dataset.
     """
     shared = clusters if clusters is not None else [None] * len(datasets)
-    strata = []
+    centres, strata = [], []
     for values, groups in zip(datasets, shared, strict=True):
-        stratum = _DatasetSums.of(np.asarray(values, dtype=float), groups)
+        row = np.asarray(values, dtype=float)
+        stratum = _clustered(row, groups)
         if stratum is None:
             return None
+        centres.append(math.fsum(row) / len(row))
         strata.append(stratum)
     if not strata:
         return None
-    number = len(strata)
-    shares = [stratum.variance for stratum in strata]
-    variance = math.fsum(shares) / number**2
-    size = number**2 / math.fsum(1 / stratum.size for stratum in strata)
-    most = math.inf
-    if sum(stratum.names is not None for stratum in strata) > 1:
-        more, weight, most = _shared_cluster_terms(strata)
-        variance, size = max(0.0, variance + more), 1 / (1 / size + weight)
-    df = None
-    if variance >= EQUAL:
-        spread = math.fsum(stratum.variance**2 / (len(stratum.sums) - 1) for stratum in strata)
-        df = min(math.fsum(shares) ** 2 / spread, most)
-    means = [stratum.mean for stratum in strata]
-    return Moments(
-        math.fsum(means) / number, variance, df, size, sum(stratum.n for stratum in strata)
-    )
+    variance, df, size = combined(strata, [1 / len(strata)] * len(strata))
+    mean, n = math.fsum(centres) / len(strata), sum(map(len, datasets))
+    is_clustered = sum(len(stratum.errors) for stratum in strata) < n
+    return Moments(mean, variance, df if variance >= EQUAL else None, size, n, is_clustered)
 
 
-@dataclass(frozen=True, slots=True)
-class _DatasetSums:
-    """One dataset: the residual sum and the number of examples of each cluster.
-
-    `names` are the clusters in the order of `sums`; None if every example is its own.
-    """
-
-    n: int
-    mean: float
-    sums: Any
-    counts: Any
-    names: Sequence[Hashable] | None
-
-    @classmethod
-    def of(cls, row: Any, groups: Sequence[Hashable] | None) -> _DatasetSums | None:
-        """Return the sums of example values; None with fewer than two clusters."""
-        if len(row) < 2:
-            return None
-        centre = math.fsum(row) / len(row)
-        rest = row - centre
-        if groups is None:
-            return cls(len(row), centre, rest, np.ones(len(row)), None)
-        index, names = numbered(groups)
-        if len(names) < 2:
-            return None
-        sums = np.bincount(index, weights=rest)
-        return cls(len(row), centre, sums, np.bincount(index).astype(float), names)
-
-    @property
-    def factor(self) -> float:
-        """The small-sample correction G/(G-1)."""
-        return len(self.sums) / (len(self.sums) - 1)
-
-    @property
-    def variance(self) -> float:
-        """G/(G-1) * sum of squared cluster sums / n^2; s^2/n with one example per cluster."""
-        return self.factor * math.fsum(self.sums * self.sums) / float(self.n) ** 2
-
-    @property
-    def size(self) -> float:
-        """n^2 / sum of squared cluster sizes: the number of clusters if all are equally large."""
-        return float(self.n) ** 2 / float(self.counts @ self.counts)
-
-
-def numbered(groups: Sequence[Hashable]) -> tuple[Integers, tuple[Hashable, ...]]:
-    """Return the number of each value's group, and the groups in the order of first use."""
-    places: dict[Hashable, int] = {}
-    index = np.array([places.setdefault(group, len(places)) for group in groups])
-    return index, tuple(places)
-
-
-def _shared_cluster_terms(strata: Sequence[_DatasetSums]) -> tuple[float, float, float]:
-    """Return the terms that shared clusters add to the variance and to 1 / size.
-
-    Both are 0 if datasets share no cluster. The third number is the upper limit of the degrees of
-    freedom, from the number of all clusters.
-    """
-    number = len(strata)
-    by_cluster: dict[Hashable, list[tuple[float, float]]] = {}
-    alone = 0
-    for stratum in strata:
-        scale = math.sqrt(stratum.factor) / (stratum.n * number)
-        if stratum.names is None:
-            alone += stratum.n
-            continue
-        columns = stratum.sums.tolist(), stratum.counts.tolist()
-        for name, rest, count in zip(stratum.names, *columns, strict=True):
-            by_cluster.setdefault(name, []).append((scale * rest, count / (stratum.n * number)))
-    shared_terms = [terms for terms in by_cluster.values() if len(terms) > 1]
-    more, weight = (
-        math.fsum(
-            math.fsum(term[place] for term in terms) ** 2
-            - math.fsum(term[place] ** 2 for term in terms)
-            for terms in shared_terms
-        )
-        for place in (0, 1)
-    )
-    return more, weight, len(by_cluster) + alone - 1
+def _clustered(row: Floats, groups: Sequence[Hashable] | None) -> ClusteredMean | None:
+    """Return the clusters of example values; None with fewer than two."""
+    n = len(row)
+    if n < 2:
+        return None
+    rest = (row - math.fsum(row) / n) / n
+    if groups is None:
+        return ClusteredMean.of(rest, np.full(n, 1 / n))
+    index, names = numbered(groups)
+    if len(names) < 2:
+        return None
+    return ClusteredMean.of(np.bincount(index, weights=rest), np.bincount(index) / n, names)
 
 
 def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tuple[float, float]:
@@ -174,6 +107,9 @@ def level_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
 
     The rule is the effective Clopper-Pearson interval (Korn and Graubard 1998), the exact interval
     over examples if few are right or few are wrong, or the zero-variance bound if all are equal.
+    With clusters the exact interval counts clusters, if less than half a cluster is right or wrong;
+    otherwise the variance is at least that of independent examples (simulated for 3 to 12 clusters:
+    `benchmarks.intervals`).
     """
     if stats.df is None:
         reach = 1 - tail ** (1 / stats.size)
@@ -184,7 +120,13 @@ def level_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
     from scipy.special import ndtri, stdtrit
 
     quantiles = ndtri(1 - tail) / stdtrit(stats.df, 1 - tail)
-    total = float(stats.mean * (1 - stats.mean) / stats.variance * quantiles**2)
+    variance = stats.variance
+    if stats.is_clustered:
+        share = (stats.mean * stats.size + 1) / (stats.size + 2)
+        variance = max(variance, share * (1 - share) / stats.n)
+    total = float(stats.mean * (1 - stats.mean) / variance * quantiles**2)
+    if stats.is_clustered:
+        total = max(total, stats.size)
     low, high = clopper_pearson(stats.mean * total, total, tail)
     return low, high, "effective Clopper-Pearson"
 
@@ -255,8 +197,9 @@ def failure_tail(stats: Moments, bound: float, *, above: bool, paired: bool) -> 
 
 def _few(stats: Moments) -> bool:
     successes = stats.size * stats.mean
+    least = FEW_CLUSTERS if stats.is_clustered else FEW
     # Five of 77 are 4.999999999999999 as mean times size.
-    return min(successes, stats.size - successes) < FEW - 1e-9
+    return min(successes, stats.size - successes) < least - 1e-9
 
 
 def _root(excess: Callable[[float], float]) -> float:
@@ -273,10 +216,6 @@ def _root(excess: Callable[[float], float]) -> float:
         else:
             high = middle
     return math.exp((low + high) / 2)
-
-
-TIE = 1e-9
-"""Sums closer than this are equal, whatever their rounding."""
 
 
 def mcnemar(better: int, worse: int) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.results._clusters import ClusteredMean, numbered
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -134,12 +135,15 @@ def combined(parts: Sequence[LabelledMean], factors: Sequence[float]) -> Labelle
         share * share / part.df for share, part in zip(shares, parts, strict=True) if share
     )
     df = math.fsum(shares) ** 2 / spread if spread else math.inf
+    most: float = len(influence) - 1
+    if sum(len(part.influence) for part in parts) > len(influence):
+        most = max(part.df for part in parts)  # a difference over the same clusters
     return LabelledMean(
         math.fsum(f * part.mean for part, f in zip(parts, factors, strict=True)),
         math.fsum(f * part.naive for part, f in zip(parts, factors, strict=True)),
         None,
         max(variance, _LEAST),
-        max(1.0, min(df, max(1, len(influence) - 1))),
+        max(1.0, min(df, most)),
         sum(part.n_labels for part in parts),
         sum(part.n_clusters for part in parts),
         sum(part.n for part in parts),
@@ -155,15 +159,13 @@ def plain_values(values: Sequence[float], names: Sequence[Hashable]) -> Labelled
     """
     if len(set(names)) < 2:
         return None
-    mean = math.fsum(values) / len(values)
-    influence: dict[Hashable, float] = {}
-    for value, name in zip(values, names, strict=True):
-        influence[name] = influence.get(name, 0.0) + (value - mean) / len(values)
-    scale = math.sqrt(len(influence) / (len(influence) - 1))
-    influence = {name: scale * value for name, value in influence.items()}
-    variance = max(_LEAST, math.fsum(value * value for value in influence.values()))
-    size = len(influence)
-    return LabelledMean(mean, mean, 1.0, variance, size - 1, 0, size, len(values), influence)
+    n, mean = len(values), math.fsum(values) / len(values)
+    index, clusters = numbered(names)
+    sums = np.bincount(index, weights=np.asarray(values, dtype=float) - mean) / n
+    stats = ClusteredMean.of(sums, np.bincount(index) / n, clusters)
+    influence = dict(zip(clusters, stats.errors.tolist(), strict=True))
+    variance, size = max(_LEAST, stats.variance), len(clusters)
+    return LabelledMean(mean, mean, 1.0, variance, stats.df, 0, size, n, influence)
 
 
 def corrected_mean(
@@ -239,7 +241,9 @@ def corrected_mean(
     steepness = float(of_marks @ of_marks) + pseudo * float(mark_ends @ mark_ends)
     shared = float(of_labels @ of_marks) + pseudo * float(label_ends @ mark_ends)
     weight = min(1.0, max(0.0, -shared / steepness)) if steepness > 0 else 0.0
-    df = max(1, labelled_clusters - number - 1)
+    of_labelled = np.bincount(clusters[is_labelled], weights=v[is_labelled], minlength=size)
+    of_labelled = of_labelled[of_labelled > 0]
+    df = ClusteredMean(of_labelled, of_labelled / of_labelled.sum(), lost=number).df
     influence = of_labels + weight * of_marks
     # Residuals of labelled cases are too small by their leverage, on the mean and on the weight
     # (HC3; MacKinnon and White 1985, Journal of Econometrics 29).
