@@ -17,7 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from pytest_tablebench.results._intervals import Moments, level_bounds, moments, paired_bounds
+from pytest_tablebench.results._intervals import (
+    Bounds,
+    Moments,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
 
 SIZES = {
     "one of 40, 20 of 1": [40] + [1] * 20,
@@ -46,7 +52,7 @@ class Coverage:
 
 
 def coverage(
-    truth: float, draws: Iterator[Moments | None], bounds: Callable[[Moments], tuple[float, ...]]
+    truth: float, draws: Iterator[Moments | None], bounds: Callable[[Moments], Bounds]
 ) -> Coverage:
     """Return the coverage over repetitions."""
     ends = np.array([bounds(stats)[:2] for stats in draws if stats is not None])

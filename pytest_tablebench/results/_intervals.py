@@ -90,7 +90,8 @@ def _clustered(row: Floats, groups: Sequence[Hashable] | None) -> ClusteredMean 
     index, names = numbered(groups)
     if len(names) < 2:
         return None
-    return ClusteredMean.of(np.bincount(index, weights=rest), np.bincount(index) / n, names)
+    sums: Floats = np.bincount(index, weights=rest).astype(float)
+    return ClusteredMean.of(sums, np.bincount(index) / n, names)
 
 
 def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tuple[float, float]:

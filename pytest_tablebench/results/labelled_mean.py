@@ -241,7 +241,7 @@ def corrected_mean(
     steepness = float(of_marks @ of_marks) + pseudo * float(mark_ends @ mark_ends)
     shared = float(of_labels @ of_marks) + pseudo * float(label_ends @ mark_ends)
     weight = min(1.0, max(0.0, -shared / steepness)) if steepness > 0 else 0.0
-    of_labelled = np.bincount(clusters[is_labelled], weights=v[is_labelled], minlength=size)
+    of_labelled: Floats = np.bincount(clusters[is_labelled], v[is_labelled]).astype(float)
     of_labelled = of_labelled[of_labelled > 0]
     df = ClusteredMean(of_labelled, of_labelled / of_labelled.sum(), lost=number).df
     influence = of_labels + weight * of_marks

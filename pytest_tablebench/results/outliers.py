@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._intervals import moments, numbered, paired_bounds
+from pytest_tablebench.results._clusters import numbered
+from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import ScoreSheet, sheets

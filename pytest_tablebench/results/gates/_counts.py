@@ -6,12 +6,12 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.results._clusters import numbered
 from pytest_tablebench.results._intervals import (
     EQUAL,
     Moments,
     clopper_pearson,
     level_bounds,
-    numbered,
 )
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult, decide, number
