@@ -117,7 +117,9 @@ def test_units_are_named(gold: str, answer: str, words: str) -> None:
     assert evidence.answer == answer
 
 
-@pytest.mark.parametrize(("gold", "answer"), [("4", "5"), ("0", "10"), ("Bonn", "4"), ("7", "71")])
+@pytest.mark.parametrize(
+    ("gold", "answer"), [("4", "5"), ("0", "10"), ("Bonn", "4"), ("7", "71"), ("2002", "2003")]
+)
 def test_other_differences_have_no_unit(gold: str, answer: str) -> None:
     example = voted(asked("How many?", gold), a=answer, b=answer)
     assert list(units(example, example.groups())) == []

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records
+from tests.support.batch_server import BatchServer
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import SUITE
 
@@ -147,3 +148,22 @@ def test_an_interrupted_reference_continues_without_paying_again(
     assert planned <= server.calls <= planned + kills * flight
     assert (tmp_path / "watch.jsonl").exists()
     assert not (tmp_path / "tablebench-watch" / "open.json").exists()
+
+
+def test_batches_are_collected_by_the_same_command(
+    server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del server  # only its project is needed
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+    with BatchServer(lambda _: "42") as batches:
+        words = [
+            *("watch", "--yes", "--model", "openai/gpt-4o-mini", "--canary", "12"),
+            *("--repeats", "2", "--", "--bench-executor=batch"),
+            f"--bench-api-base={batches.url}",
+        ]
+        assert main(words) == 12
+        assert not (tmp_path / "watch.jsonl").exists()
+        batches.finish()
+        assert main(words) == 0
+        assert len(batches.asked) == 24
+    assert (tmp_path / "watch.jsonl").exists()

@@ -52,7 +52,9 @@ def explained(gold: Fraction, number: Fraction, gold_text: str, text: str) -> tu
             name = "percent" if is_percent else "scale"
             words = f"by a factor of {factor.numerator:,}"
             return name, f"{words}, as a percentage and a share do" if is_percent else words
-    places = min(decimals_of(gold_text), decimals_of(text))
-    step = Fraction(1, 10**places)
+    decimals = decimals_of(gold_text), decimals_of(text)
+    step = Fraction(1, 10 ** min(decimals))
+    if not any(decimals):
+        return "", ""  # two whole numbers, such as years, are not rounded
     is_near = abs(number - gold) <= step and abs(number - gold) <= _CLOSE * abs(gold)
     return ("rounding", "only by rounding") if is_near else ("", "")

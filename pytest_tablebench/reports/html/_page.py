@@ -33,7 +33,7 @@ from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.outliers import AXES, Outlier
-from pytest_tablebench.results.record import CUTS, case_key
+from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
@@ -248,6 +248,10 @@ def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
     if cut or truncated:
         cases = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
         yield f"replies cut off: {percent((cut + truncated) / len(records))} ({cases})"
+    unclear = sum(UNCLEAR in record.tallies for record in records)
+    if unclear:
+        cases = counted(unclear, "case")
+        yield f"unclear: {percent(unclear / len(records))} ({cases}), counted as wrong"
     cost, paid = run.get("cost_usd"), run.get("calls_paid")
     shown = money(cost) if isinstance(cost, int | float) else "unknown"
     calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
