@@ -240,7 +240,7 @@ def _with_interval(
     result = replace(
         result,
         interval=(low, high),
-        se=stats.se,
+        se=stats.paired_se if gate.baseline else stats.se,
         df=stats.df,
         method=method,
         p=p,
