@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 STORE = "store"
 """The answers of all looks, in the folder of the watch."""
 
-OPEN = "open.json"
-"""The look or reference that was begun and is not in the history yet."""
+OPEN = ".open.json"
+"""The end of the file name of a history's look or reference that was begun and is not in it yet."""
 
 _AGE = timedelta(days=2)
 
@@ -113,7 +113,7 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
         except PendingAnswers as error:
             return [str(error)], PENDING_CODE
         history = history.with_entry(entry)
-        (options.folder / OPEN).unlink(missing_ok=True)
+        _open_file(options).unlink(missing_ok=True)
     verdict = judge_watch(history)
     lines = watch_lines(verdict)
     if options.page is not None:
@@ -140,7 +140,7 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
         identity = _identity("reference", now)
         loaded = load_run(options.reference)
     else:
-        identity = _opened(options.folder, "look" if history else "reference", now)
+        identity = _opened(options, "look" if history else "reference", now)
         folder = options.folder / identity
         _project(options, identity, is_reference=history is None).run(
             options.model, folder, may_stop=True
@@ -159,13 +159,17 @@ def _identity(kind: str, now: datetime) -> str:
     return f"{kind}-{now:%Y%m%d%H%M%S}"
 
 
-def _opened(folder: Path, kind: str, now: datetime) -> str:
+def _open_file(options: argparse.Namespace) -> Path:
+    return Path(options.folder, f"{options.history.stem}{OPEN}")
+
+
+def _opened(options: argparse.Namespace, kind: str, now: datetime) -> str:
     """Return the identity of a new look or reference, or of one that was interrupted.
 
     The answers of an interrupted one are in the store under its identity, so that they are not
     paid again. After `_AGE` they are too old for a look.
     """
-    file = folder / OPEN
+    folder, file = options.folder, _open_file(options)
     try:
         entry = json.loads(file.read_text(encoding="utf-8"))
         identity, begun = str(entry["id"]), datetime.fromisoformat(entry["begun"])
