@@ -39,7 +39,8 @@ class Moments:
     standard error, `df` its degrees of freedom (None if all values are equal). `n` is the number
     of examples, `size` the effective number for rules 1 and 2 of section 2. `is_clustered` is
     whether some examples share a cluster. `differing` is the number of clusters with a value other
-    than 0, for differences.
+    than 0, for differences. `independent` is the variance if clusters did not matter; 0 without
+    any.
     """
 
     mean: float
@@ -49,6 +50,7 @@ class Moments:
     n: int
     is_clustered: bool = False
     differing: float = math.inf
+    independent: float = 0.0
 
     @property
     def paired_se(self) -> float:
@@ -95,8 +97,12 @@ def moments(
     mean, n = math.fsum(centres) / len(strata), sum(map(len, datasets))
     is_clustered = sum(len(stratum.errors) for stratum in strata) < n
     differing = sum(map(_differing, datasets, shared))
-    df = df if variance >= EQUAL else None
-    return Moments(mean, variance, df, size, n, is_clustered, differing)
+    free = df if variance >= EQUAL else None
+    independent = 0.0
+    if is_clustered:
+        spreads = (float(np.var(values, ddof=1)) / len(values) for values in datasets)
+        independent = math.fsum(spreads) / len(datasets) ** 2
+    return Moments(mean, variance, free, size, n, is_clustered, differing, independent)
 
 
 def _differing(values: Sequence[float] | Floats, groups: Sequence[Hashable] | None) -> int:
@@ -147,10 +153,7 @@ def level_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
     from scipy.special import ndtri, stdtrit
 
     quantiles = ndtri(1 - tail) / stdtrit(stats.df, 1 - tail)
-    variance = stats.variance
-    if stats.is_clustered:
-        share = (stats.mean * stats.size + 1) / (stats.size + 2)
-        variance = max(variance, share * (1 - share) / stats.n)
+    variance = max(stats.variance, stats.independent)
     total = float(stats.mean * (1 - stats.mean) / variance * quantiles**2)
     if stats.is_clustered:
         total = max(total, stats.size)
