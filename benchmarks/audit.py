@@ -1,14 +1,15 @@
 """How well an audit finds wrong gold answers, against ranking by disagreement alone.
 
-    python -m benchmarks.audit [--data ../shared/data] [--seeds 20]
+    python -m benchmarks.audit [--data ../shared/data] [--seeds 20] [--share .05]
 
-Takes the real slices of five datasets and replaces 5 % of the golds: by the answer of another
+Takes the real slices of five datasets and replaces a share of the golds: by the answer of another
 question, by a value next to it in the table, by the same number in another scale, or with the other
 sign. Four scripted models then answer. They err together: all find the same questions hard, and
 half of the wrong answers about a question are the same one. Some of their errors are errors of
 scale and sign, as some of the wrong golds are. Their runs are written as run folders, read and
 audited like any others. Disagreement alone ranks by the share of models whose answer is not the
-gold, ties in random order.
+gold, ties in random order. The second table compares suspicions with the share of wrong golds among
+the examples that have them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ DATASETS = {"wikitq": None, "tabfact": None, "aitqa": None, "tatqa": 400, "realh
 """The datasets, with the number of examples; None for all of the slice."""
 
 SHARE = 0.05
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+"""The upper ends of the ranges of suspicions that are compared with shares of wrong golds."""
+
 ACCURACIES = {"weak": 0.5, "fair": 0.6, "good": 0.75, "best": 0.9}
 SERIALIZERS = ("html", "csv", "json")
 HARDNESS = 1.5
@@ -185,12 +189,14 @@ def is_right(
     return value >= registry.datasets[name].threshold, value, judged.prediction
 
 
-def make_world(slices: Mapping[str, Sequence[Example]], seed: int, folder: Path) -> World:
+def make_world(
+    slices: Mapping[str, Sequence[Example]], seed: int, folder: Path, share: float = SHARE
+) -> World:
     """Inject wrong golds, let the models answer, and write their runs."""
     draw = random.Random(f"audit {seed}")
     builtin = builtin_registry()
     count = sum(map(len, slices.values()))
-    chosen = set(draw.sample(range(count), round(SHARE * count)))
+    chosen = set(draw.sample(range(count), round(share * count)))
     datasets, wrong, replies = dict(builtin.datasets), set(), {}
     for number, (name, example) in enumerate(
         (name, example) for name, examples in slices.items() for example in examples
@@ -307,15 +313,56 @@ def figures(ranked: Sequence[Suspect], wrong: frozenset[tuple[str, str]]) -> dic
     }
 
 
-def measured(
-    slices: Mapping[str, Sequence[Example]], seed: int
-) -> tuple[int, list[dict[str, float]]]:
-    """Return the number of wrong golds, and the figures of each of `RANKINGS`."""
+@dataclass(frozen=True)
+class Measured:
+    """The figures of one simulated audit.
+
+    Arguments:
+        wrong: the number of wrong golds.
+        rankings: the figures of each of `RANKINGS`.
+        suspicions: of all examples, with whether the gold is wrong.
+        estimated: the estimated share of wrong golds, the mean over datasets.
+        injected: the true one.
+    """
+
+    wrong: int
+    rankings: list[dict[str, float]]
+    suspicions: list[tuple[float, bool]]
+    estimated: float
+    injected: float
+
+
+def measured(slices: Mapping[str, Sequence[Example]], seed: int, share: float = SHARE) -> Measured:
+    """Return the figures of a world."""
     with tempfile.TemporaryDirectory() as folder:
-        world = make_world(slices, seed, Path(folder))
+        world = make_world(slices, seed, Path(folder), share)
         audit = audit_runs(world.runs, registry=world.registry, data=Path(folder))
     rankings = audit.suspects, by_agreement(audit.suspects), by_disagreement(audit.suspects, seed)
-    return len(world.wrong), [figures(ranked, world.wrong) for ranked in rankings]
+    suspicions = [(s.suspicion, (s.dataset, s.example_id) in world.wrong) for s in audit.suspects]
+    injected = [
+        sum(dataset == name for dataset, _ in world.wrong) / len(examples)
+        for name, examples in slices.items()
+    ]
+    return Measured(
+        len(world.wrong),
+        [figures(ranked, world.wrong) for ranked in rankings],
+        suspicions,
+        mean(audit.wrong_share.values()),
+        mean(injected),
+    )
+
+
+def calibration(
+    suspicions: Sequence[tuple[float, bool]],
+) -> Iterator[tuple[float, int, float, float]]:
+    """Yield the end of each of `LEVELS`, its number of examples, mean and share of wrong golds."""
+    low = 0.0
+    for high in LEVELS:
+        inside = [pair for pair in suspicions if low <= pair[0] < high]
+        if inside:
+            suspicion, wrong = (mean(map(float, column)) for column in zip(*inside, strict=True))
+            yield high, len(inside), suspicion, wrong
+        low = high
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -323,22 +370,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=BESIDE, help="folder with the slices")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--share", type=float, default=SHARE, help="of wrong golds")
     parser.add_argument("--first-seed", type=int, default=100)
     options = parser.parse_args(arguments)
     slices = {name: examples_of(name, options.data) for name in DATASETS}
     counts = ", ".join(f"{name} {len(examples)}" for name, examples in slices.items())
     print(f"examples: {counts}", flush=True)
-    results = [measured(slices, options.first_seed + n) for n in range(options.seeds)]
-    print(
-        f"wrong golds in each of {options.seeds} seeds: {mean(count for count, _ in results):.0f}"
-    )
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    results = [measured(slices, seed, options.share) for seed in seeds]
+    print(f"wrong golds in each of {len(seeds)} seeds: {mean(r.wrong for r in results):.0f}")
     print(f"{'':<18}" + "".join(f"{name:>18}" for name in (*RANKINGS, "difference")))
-    for name in results[0][1][0]:
-        columns = [[row[place][name] for _, row in results] for place in range(len(RANKINGS))]
+    for name in results[0].rankings[0]:
+        columns = [[r.rankings[place][name] for r in results] for place in range(len(RANKINGS))]
         ends = zip(columns[0], columns[-1], strict=True)
         columns.append([first - last for first, last in ends])
         shown = (f"{mean(values):.2f} ± {error(values):.3f}" for values in columns)
         print(f"{name:<18}" + "".join(f"{text:>18}" for text in shown))
+    print(
+        f"share of wrong golds: {mean(r.injected for r in results):.3f}, "
+        f"estimated {mean(r.estimated for r in results):.3f}"
+    )
+    print("suspicion below  examples    mean   wrong")
+    for high, count, middle, wrong in calibration([pair for r in results for pair in r.suspicions]):
+        print(f"{high:>15.1f}{count:>10,}{middle:>8.3f}{wrong:>8.3f}")
 
 
 def error(values: Sequence[float]) -> float:

@@ -12,9 +12,10 @@ has three causes in the model:
 - Some voters resemble each other, as two strategies of one model do. The weight of voter v is
   1 / (1 + sum of k(u, v) over the other voters u), so that n equal voters count as one. k is the
   excess of equal mistakes, as in Cohen's kappa: (d - e) / (1 - e) with d the share of equal answers
-  among the examples where both differ from the gold, and e the share of the pair of voters with
-  the fewest, between the one at the prior of s below and `_MOST_SUGGESTED`. The number of equal
-  answers that are right because the gold is wrong, by r, is subtracted before.
+  among the examples where both differ from the gold, less one standard error, and e the median of
+  that share over all pairs of voters, between the one at the prior of s below and
+  `_MOST_SUGGESTED`. Each example counts by the probability that its gold is right, because equal
+  answers are right where the gold is wrong.
 
 For an example with truth t, usual mistake m, level q and K possible wrong answers:
 
@@ -30,10 +31,9 @@ the weight of one vote. EM estimates a, s, the share of each level, and r, with 
 all datasets, then within each dataset with these estimates as priors.
 
 Limits: a mistake that the gold shares with the voters is invisible. If far more golds are wrong
-than the prior says, voters that agree on the truth look alike, so that their weights and r are too
-cautious. Where
-only one answer is wrong (K = 1), equal mistakes say nothing and other datasets decide the weights.
-With two voters, the levels rest on the priors.
+than the prior says, the estimate of r stays a fifth too low (see benchmarks/RESULTS.md). Where only
+one answer is wrong (K = 1), equal mistakes say nothing and other datasets decide the weights. With
+two voters, the levels rest on the priors.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _ALIKE = 0.9
 _MOST_SUGGESTED = 0.6
 """The largest share of equal mistakes that the questions explain, rather than like voters."""
 
-_WEIGHINGS = 3
-"""How often the weights follow the estimate of r. Equal voters cannot raise it on their own."""
+_WEIGHINGS = 8
+"""How often the weights follow the estimates. They start cautious, so equal voters stay equal."""
 
 _GOLD_STRENGTH = 100.0
 """How many examples the prior of the share of wrong golds counts as."""
@@ -139,7 +139,8 @@ def agreement_of(
     start = _VoteModel.start(pooled, prior, are_alike)
     shared = _fitted(pooled, start, start, estimate=estimate)
     for _ in range(_WEIGHINGS if estimate else 0):
-        shared = replace(shared, weights=_weights(pooled, 1 - shared.gold, are_alike))
+        are_right = _right_golds(pooled, _posterior(pooled, shared.likelihood(pooled)))
+        shared = replace(shared, weights=_weights(pooled, are_right, are_alike))
         shared = _fitted(pooled, shared, start, estimate=estimate)
     results = {}
     for name, ballots in datasets.items():
@@ -191,7 +192,7 @@ class _VoteModel:
         odds = np.log(shares / (1 - shares))[:, None] + steps
         accuracy = 1 / (1 + np.exp(-odds))
         levels = np.full(LEVELS, 1 / LEVELS)
-        weights = _weights(rows, prior, are_alike)
+        weights = _weights(rows, np.full(len(golds), 1 - prior), are_alike)
         return cls(1 - prior, accuracy, levels, _USUAL_MISTAKE, weights, _START_STRENGTH)
 
     def as_prior(self) -> _VoteModel:
@@ -252,33 +253,37 @@ def _maximized(
     )
 
 
-def _weights(rows: TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> Floats:
+def _right_golds(rows: TruthRows, posterior: Floats) -> Floats:
+    """Return the probability that the gold is right, by example."""
+    shares = np.where(rows.is_gold, posterior.sum(axis=1), 0)
+    return np.asarray(np.add.reduceat(shares, rows.start))
+
+
+def _weights(rows: TruthRows, are_right: Floats, are_alike: NDArray[np.bool_]) -> Floats:
     """Return the weight of each voter: 1 divided by the number of voters that it resembles.
 
-    `are_alike` is True for two voters of one model.
+    `are_right` is the probability that each gold is right; `are_alike` is True for two voters of
+    one model.
     """
     gold = rows.is_gold & (rows.wrong > 1)
     starts = rows.start[gold[rows.start]]
     count = rows.right.shape[1]
     if not len(starts):
         return np.asarray(1 / (are_alike * _ALIKE + np.eye(count) * (1 - _ALIKE)).sum(axis=0))
-    right, wrong = rows.right[starts], (rows.usual + rows.other)[starts]
-    present = right + wrong
     rest = (1 - _USUAL_MISTAKE) / rows.wrong[starts]
     chance = float(np.mean((_USUAL_MISTAKE + rest) ** 2 + (rows.wrong[starts] - 1) * rest**2))
+    wrong = (rows.usual + rows.other)[starts]
+    both = wrong.T @ (wrong * are_right[rows.example[starts], None])
     # For the gold as the truth, each other option is the usual mistake of one row.
-    same = rows.usual[gold].T @ rows.usual[gold]
-    both = wrong.T @ wrong
-    # Some equal answers are right, because some golds are wrong.
-    golds = prior * (present.T @ present)
-    accuracy = right.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    same = np.maximum(same - golds * np.outer(accuracy, accuracy), 0)
-    both = np.maximum(both - golds, same)
+    same = rows.usual[gold].T @ (rows.usual[gold] * are_right[rows.example[gold], None])
+    both = np.maximum(both, same)
     expected = np.where(are_alike, _ALIKE, chance) * _USUAL_STRENGTH
     share = (same + expected) / (both + _USUAL_STRENGTH)
-    least = share[~np.eye(count, dtype=bool)].min(initial=_MOST_SUGGESTED)
-    chance = max(chance, float(least))
-    excess = np.maximum((share - chance) / (1 - chance), 0)
+    others = share[~np.eye(count, dtype=bool)]
+    if len(others):
+        chance = max(chance, min(float(np.median(others)), _MOST_SUGGESTED))
+    error = np.sqrt(share * (1 - share) / (both + _USUAL_STRENGTH))
+    excess = np.maximum((share - np.where(are_alike, 0, error) - chance) / (1 - chance), 0)
     np.fill_diagonal(excess, 1)
     return np.asarray(1 / excess.sum(axis=0))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._clusters import numbered
+from pytest_tablebench.results._clusters import ClusteredMean, combined, numbered
 from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
@@ -93,7 +93,7 @@ class _PartScores:
         n = len(self.values)
         return Outlier(self.dataset, self.kind, self.name, value, whole, low, high, n)
 
-    def _spread(self) -> tuple[float, int]:
+    def _spread(self) -> tuple[float, float]:
         """Return variance and degrees of freedom of the part's mean minus the whole's.
 
         Without clusters the part is a draw without replacement. With clusters the variance is also
@@ -104,11 +104,15 @@ class _PartScores:
         variance = float(self.whole.var(ddof=1)) / part * (1 - part / count)
         if self.groups is None or self.is_inside is None:
             return variance, count - 1
-        weights = np.where(self.is_inside, 1 / part, 0.0) - 1 / count
+        residuals = self.whole - self.whole.mean()
         index, names = numbered(self.groups)
-        sums = np.bincount(index, weights=weights * (self.whole - self.whole.mean()))
-        factor = len(names) / (len(names) - 1)
-        return max(variance, factor * float(sums @ sums)), len(names) - 1
+        clustered = []
+        for weights in (self.is_inside / part, np.full(count, 1 / count)):
+            sums: Floats = np.bincount(index, weights=weights * residuals).astype(float)
+            shares: Floats = np.bincount(index, weights=weights).astype(float)
+            clustered.append(ClusteredMean.of(sums, shares, names))
+        spread, df, _ = combined(clustered, (1, -1))
+        return max(variance, spread), df
 
 
 def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:

@@ -57,11 +57,15 @@ def test_accuracies_and_the_share_of_wrong_golds_are_recovered() -> None:
 
 
 def test_independent_voters_find_the_wrong_golds() -> None:
-    both = simulated(1000, 2, ACCURACY, wrong=0.05)
-    doubts = agreement_of({"d": [ballot for ballot, _ in both]})["d"].doubts
-    ranked = sorted(zip(doubts, both, strict=True), key=lambda pair: -pair[0].log_odds)
-    wrong = sum(is_wrong for _, is_wrong in both)
-    assert sum(is_wrong for _, (_, is_wrong) in ranked[:wrong]) >= 0.85 * wrong
+    hits, count = 0, 0
+    for seed in range(2, 6):
+        both = simulated(1000, seed, ACCURACY, wrong=0.05)
+        doubts = agreement_of({"d": [ballot for ballot, _ in both]})["d"].doubts
+        ranked = sorted(zip(doubts, both, strict=True), key=lambda pair: -pair[0].log_odds)
+        wrong = sum(is_wrong for _, is_wrong in both)
+        hits += sum(is_wrong for _, (_, is_wrong) in ranked[:wrong])
+        count += wrong
+    assert hits >= 0.87 * count
 
 
 def test_suspicions_are_calibrated() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._clusters import numbered
+from pytest_tablebench.results._clusters import ClusteredMean, numbered
 from pytest_tablebench.results._intervals import (
     EQUAL,
     Moments,
@@ -145,11 +144,11 @@ def _by_examples(
     The share is a ratio of two sums, so its residuals are losses minus share times sizes.
     """
     index, names = numbered(groups)
-    count = len(names)
-    if count < 2:
+    if len(names) < 2:
         return None
-    share = float(losses.sum() / sizes.sum())
+    total = float(sizes.sum())
+    share = float(losses.sum()) / total
     rest = np.bincount(index, weights=losses - share * sizes)
-    variance = count / (count - 1) * math.fsum(rest * rest) / float(sizes.sum()) ** 2
-    df = None if variance < EQUAL else count - 1
-    return level_bounds(Moments(share, variance, df, count, count), tail)[:2]
+    mean = ClusteredMean.of(rest / total, np.bincount(index, weights=sizes) / total)
+    df = None if mean.variance < EQUAL else mean.df
+    return level_bounds(Moments(share, mean.variance, df, mean.size, len(names)), tail)[:2]

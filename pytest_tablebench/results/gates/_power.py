@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.results._clusters import ClusteredMean
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.results.gates._values import collect
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted
 
 TABLE_CORRELATION = 0.15
@@ -178,7 +180,7 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
     ]
     error = math.sqrt(math.fsum(shares)) / len(shares)
     weights = zip(shares, parts, strict=True)
-    free = math.fsum(shares) ** 2 / math.fsum(share**2 / (len(part) - 1) for share, part in weights)
+    free = math.fsum(shares) ** 2 / math.fsum(share**2 / part.df for share, part in weights)
     s_d = error * math.sqrt(total)
     drop = smallest_drop(total, s_d, level=level, df=free)
     latest = "the two latest runs" if gate.baseline else "the latest run"
@@ -231,6 +233,14 @@ class _PlannedExamples:
             return 1.0
         size = sum(count**2 for count in self.tables) / self.n
         return 1 + (size - 1) * TABLE_CORRELATION
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom of a mean over the tables."""
+        if self.tables is None:
+            return self.n - 1
+        shares = np.array(self.tables) / self.n
+        return ClusteredMean.of(np.zeros(len(shares)), shares).df
 
 
 def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExamples], list[int]]:
