@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 OUR_STOP = "tablebench "
 """The start of the reason when we end a session early; the gates then set the exit code."""
@@ -31,6 +32,26 @@ REFUSED = "bad_request"
 
 CUT_OFF = "cut_off"
 """Reason of a `ModelError` for a reply that the token limit ended before any answer."""
+
+CONTENT_FILTER = "content_filter"
+"""Reason of a `ModelError` for an answer that the provider's filter withheld."""
+
+REFUSED_ANSWER = "refused"
+"""Reason of a `ModelError` for a reply in which the provider marks a refusal."""
+
+EMPTY = "empty"
+"""Reason of a `ModelError` for a complete reply without any text."""
+
+THOUGHTS_ALONE = "thoughts_alone"
+"""Reason of a `ModelError` for a complete reply with thoughts and without an answer."""
+
+PROMPT_CUT_BY_SERVER = "prompt_cut_by_server"
+"""Reason of a `ModelError` for a reply to a prompt of which the server read only a part."""
+
+PAID_WITHOUT_ANSWER = frozenset(
+    {CUT_OFF, CONTENT_FILTER, REFUSED_ANSWER, EMPTY, THOUGHTS_ALONE, PROMPT_CUT_BY_SERVER}
+)
+"""The reasons of replies that are paid for, stored and kept in records, but are no answer."""
 
 METRIC = "metric_error"
 """Reason of a `ModelError` for an answer that a metric could not score in another process."""
@@ -131,6 +152,8 @@ class ModelError(TableBenchError):
         retry_after: the seconds that the server asks to wait, or None.
         refused: the parameter that the server does not accept (`system` for system messages).
         given_up: why the model gets no more calls after this error, or None.
+        spent: tokens and cost of a response with an error that was paid for, named as in `Reply`;
+            None for no payment.
     """
 
     def __init__(
@@ -143,6 +166,7 @@ class ModelError(TableBenchError):
         retry_after: float | None = None,
         refused: str | None = None,
         given_up: str | None = None,
+        spent: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -151,6 +175,7 @@ class ModelError(TableBenchError):
         self.whole_run = whole_run
         self.retry_after = retry_after
         self.given_up = given_up
+        self.spent = spent
 
     def __reduce__(self) -> tuple[object, ...]:
         rebuild = partial(
@@ -161,6 +186,7 @@ class ModelError(TableBenchError):
             retry_after=self.retry_after,
             refused=self.refused,
             given_up=self.given_up,
+            spent=self.spent,
         )
         return rebuild, (str(self),)
 

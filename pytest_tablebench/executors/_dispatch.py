@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
-from pytest_tablebench.executors._lane_state import SPARE_RETRIES, LaneState, Totals
+from pytest_tablebench.executors._lane_state import SPARE_RETRIES, SPENT, LaneState, Totals, plus
 from pytest_tablebench.executors._pace import Pace
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors._wire import error_fields
@@ -151,7 +151,7 @@ class Dispatcher:
         self.in_flight -= 1
         state, cost = self._lane_states[job.lane], reply.get("cost_usd")
         state.in_flight -= 1
-        state.most_usd = max(state.most_usd or 0.0, cost or 0.0)
+        state.expect(cost)
         self.paces[self.lanes[job.lane].provider].succeed()
         state.answered()
         self.totals[job.lane].add(reply)
@@ -187,6 +187,8 @@ class Dispatcher:
         now = self.clock()
         state, provider = self._lane_states[job.lane], self.lanes[job.lane].provider
         pace = self.paces[provider]
+        if error.spent is not None:
+            self._pay(job, error.spent)
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
         unreachable = error.reason == "unreachable"
         pace.fail(
@@ -221,6 +223,15 @@ class Dispatcher:
             self._fail_finally(job, error)
         self._check_silence(provider, now, error)
         self.pump()
+
+    def _pay(self, job: Job, spent: Mapping[str, Any]) -> None:
+        """Count an attempt that failed and was paid for."""
+        cost = spent.get("cost_usd")
+        before = job.spent or dict.fromkeys(SPENT, 0)
+        job.spent = {name: plus(before[name], spent.get(name)) for name in SPENT}
+        self._lane_states[job.lane].expect(cost)
+        self.totals[job.lane].add(spent)
+        self._spend(cost)
 
     def give_back(self, job: Job, error: ModelError) -> None:
         """Queue the call of a lost caller again, which does not count as a retry.
@@ -312,7 +323,7 @@ class Dispatcher:
     def _fail_finally(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)
         why = self._lane_states[job.lane].failed(error)
-        self.deliver(job, {"error": {**error_fields(error), "given_up": why}})
+        self.deliver(job, {"error": {**error_fields(error), "given_up": why, "spent": job.spent}})
         if why is not None:
             self.give_up(job.lane, why)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_tablebench.errors import STOP_AFTER, ModelError
+from pytest_tablebench.errors import CONTENT_FILTER, STOP_AFTER, ModelError
 from pytest_tablebench.executors._queue import JobQueue
 
 GIVE_UP_AFTER = 20
@@ -15,7 +15,7 @@ GIVE_UP_AFTER = 20
 SPARE_RETRIES = 200
 """Retries that a model may use in addition to one per answer."""
 
-NOT_OF_THE_MODEL = frozenset({"context_window", "content_filter", "budget"})
+NOT_OF_THE_MODEL = frozenset({"context_window", CONTENT_FILTER, "budget"})
 """Reasons of failures that concern one case and not the model."""
 
 
@@ -34,6 +34,10 @@ class LaneState:
     def answered(self) -> None:
         self.whole_run_failures = self.other_failures = 0
 
+    def expect(self, cost: float | None) -> None:
+        """Note the price of a call; unknown ones count as 0."""
+        self.most_usd = max(self.most_usd or 0.0, cost or 0.0)
+
     def failed(self, error: ModelError) -> str | None:
         """Count a final failure; return the reason if the model is to be given up, else None."""
         if error.whole_run:
@@ -50,6 +54,15 @@ class LaneState:
         return None
 
 
+SPENT = ("prompt_tokens", "completion_tokens", "cost_usd")
+"""What a call may cost, as `Reply` names it."""
+
+
+def plus(total: float | None, part: float | None) -> float | None:
+    """Return the sum, None if a part is unknown."""
+    return None if total is None or part is None else total + part
+
+
 @dataclass
 class Totals:
     """Calls, tokens and cost of one model. A sum with an unknown part is None."""
@@ -63,6 +76,5 @@ class Totals:
 
     def add(self, reply: Mapping[str, Any]) -> None:
         self.calls_paid += 1
-        for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
-            total, part = getattr(self, name), reply.get(name)
-            setattr(self, name, None if total is None or part is None else total + part)
+        for name in SPENT:
+            setattr(self, name, plus(getattr(self, name), reply.get(name)))

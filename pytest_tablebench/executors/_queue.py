@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(eq=False)
@@ -29,6 +30,8 @@ class Job:
     attempt: int = 0
     losses: int = 0
     started: float = 0.0
+    spent: dict[str, Any] | None = None
+    """Tokens and cost of its attempts that were paid for and failed."""
 
 
 @dataclass

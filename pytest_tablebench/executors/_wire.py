@@ -136,6 +136,7 @@ def error_fields(error: ModelError) -> dict[str, Any]:
         "retry_after": error.retry_after,
         **({} if error.refused is None else {"refused": error.refused}),
         **({} if error.given_up is None else {"given_up": error.given_up}),
+        **({} if error.spent is None else {"spent": dict(error.spent)}),
     }
 
 

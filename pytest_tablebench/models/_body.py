@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_tablebench.models._completions import CompletionFacts, read_completion
 from pytest_tablebench.models._usage import sound_usage
 
 ENCODINGS = "gzip, deflate"
@@ -138,17 +139,22 @@ class _Unpacker:
             raise MangledBody("it is compressed and ends early")
 
 
-def checked(body: bytes) -> bytes:
-    """Return a reply's body for litellm: unchanged, or with a valid usage.
+def checked(body: bytes) -> tuple[bytes, CompletionFacts]:
+    """Return a reply's body for litellm, and its facts that litellm does not know.
+
+    The body is unchanged, or has a valid usage and the plain form of a completion.
 
     Raises:
         MangledBody: the body is not UTF-8 or not JSON, or a JSON parser cannot read it.
+        FailedReply: the provider reports an error in it.
     """
     try:
         value, read = _parsed(body)
-        if not sound_usage(value) and read:
-            return body
-        return json.dumps(value).encode("ascii")
+        has_changed = sound_usage(value)
+        facts, is_other = read_completion(value)
+        if read and not has_changed and not is_other:
+            return body, facts
+        return json.dumps(value).encode("ascii"), facts
     except UnicodeDecodeError:
         raise MangledBody("it is not UTF-8") from None
     except RecursionError:

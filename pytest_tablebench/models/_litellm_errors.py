@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
+from pytest_tablebench.models._completions import FailedReply
+from pytest_tablebench.models._usage import count
 
 # Class names of HTTP clients' exceptions: each provider in litellm has its own client.
 UNREACHABLE = frozenset(
@@ -102,6 +104,11 @@ class Failures:
         refused = next((link for link in chain if isinstance(link, RedirectRefused)), None)
         if refused is not None:
             return self.redirected(refused)
+        failed = next((link for link in chain if isinstance(link, FailedReply)), None)
+        if failed is not None:
+            inside = self.of_status(failed.status, failed.code, str(failed), placed)
+            inside.spent = self._spent(litellm, failed.body)
+            return inside
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
         response = _response(chain)
         where = f" at {redact(self.api_base, placed)}" if self.api_base else ""
@@ -154,9 +161,25 @@ class Failures:
             return self.bad_reply("a reply that is no chat completion")
         return failure("error", "the call failed")
 
-    def of_status(self, status: int | None, code: str, text: str) -> ModelError:
+    def _spent(self, litellm: Any, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return tokens and cost of a response with an error; None if it names no tokens."""
+        usage = body.get("usage")
+        if not isinstance(usage, Mapping) or not usage.get("prompt_tokens"):
+            return None
+        tokens = {name: count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")}
+        try:
+            costs = litellm.cost_per_token(
+                model=self.model, **{name: number or 0 for name, number in tokens.items()}
+            )
+        except Exception:  # litellm raises many errors for an unknown price
+            costs = ()
+        return {**tokens, "cost_usd": sum(costs) or None}
+
+    def of_status(
+        self, status: int | None, code: str, text: str, placed: frozenset[str] = frozenset()
+    ) -> ModelError:
         """Return the `ModelError` for an error with a status, a code and a text."""
-        failure = self._failure(_shown(text, frozenset()))
+        failure = self._failure(_shown(text, placed))
         if code == "context_length_exceeded":
             return failure("context_window", TOO_LONG)
         if code == "content_filter":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from pytest_tablebench.models._body import (
     checked,
     shortened,
 )
+from pytest_tablebench.models._completions import CompletionFacts
 from pytest_tablebench.models._connections import (
     REDIRECTS,
     SoleRequest,
@@ -49,11 +50,13 @@ class ResponseReading:
         recorded: the outcome of the call, if it was already made; it is replayed without a request.
         direct: whether this package alone reads the response.
         redirected_by: the server that sent a redirect; the call goes to no other server.
+        facts: what the response says, once it was read.
     """
 
     recorded: BoundedResponse | Exception | None = None
     direct: bool = False
     redirected_by: URL | None = None
+    facts: CompletionFacts = field(default_factory=CompletionFacts)
 
 
 READING: ContextVar[ResponseReading] = ContextVar("READING")
@@ -73,6 +76,7 @@ class BoundedResponse(aiohttp.ClientResponse):
 
     whole: bytes = b""
     """The decompressed body, as far as it was read."""
+    facts: CompletionFacts = CompletionFacts()
     _plain: CIMultiDictProxy[str] | None = None
 
     @property
@@ -108,7 +112,11 @@ class BoundedResponse(aiohttp.ClientResponse):
             whole = body.finish()
         finally:
             body.forget()
-        return whole if self.content_type in _STREAMS else checked(whole)
+        if self.content_type in _STREAMS:
+            return whole
+        whole, self.facts = checked(whole)
+        READING.get().facts = self.facts
+        return whole
 
     async def _read_error(self) -> bytes:
         """Read an error's body; if that fails, the status is enough."""
@@ -160,6 +168,7 @@ async def _played(request: aiohttp.ClientRequest, ask: ClientHandlerType) -> aio
     if isinstance(recorded, Exception):
         raise recorded
     recorded.rewind()
+    READING.get().facts = recorded.facts
     return recorded
 
 

@@ -11,10 +11,19 @@ from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.secrets import keys_in_use, without_keys
-from pytest_tablebench.errors import CUT_OFF, ModelError
+from pytest_tablebench.errors import (
+    CONTENT_FILTER,
+    CUT_OFF,
+    EMPTY,
+    REFUSED_ANSWER,
+    THOUGHTS_ALONE,
+    ModelError,
+)
+from pytest_tablebench.models._completions import REFUSAL
 from pytest_tablebench.models._usage import amount, count
 from pytest_tablebench.models.thinking import joined, split_thoughts
 from pytest_tablebench.serializers.content import Content, Message, text_of, to_fields
+from pytest_tablebench.util.names import printable
 
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
 
@@ -94,7 +103,8 @@ class Reply:
     10^9, costs and times outside 0 to 10^9. `from_store` marks an answer that an earlier call paid
     for; its counts, cost and latency are those of that call. `cut` means that the text was longer.
     `reasoning_tokens` counts the thinking, a part of `completion_tokens`. `fingerprint` is the
-    provider's name for the version that answered; None if it sent none.
+    provider's name for the version that answered; None if it sent none. `served_model` is the model
+    that the response names, and `served_by` the provider behind an aggregator's address.
 
     `text` is the answer without the model's thoughts. Pass the whole text: the constructor moves
     leading thoughts to `thinking`, after those that a server sends in a separate field, and keeps
@@ -113,6 +123,8 @@ class Reply:
     raw: str | None = None
     reasoning_tokens: int | None = None
     fingerprint: str | None = None
+    served_model: str | None = None
+    served_by: str | None = None
 
     def __post_init__(self) -> None:
         fields_of_reply = vars(self)  # writable, although the dataclass is frozen
@@ -130,7 +142,7 @@ class Reply:
             fields_of_reply[name] = count(fields_of_reply[name])
         for name in ("cost_usd", "latency_s"):
             fields_of_reply[name] = amount(fields_of_reply[name])
-        for name in ("finish_reason", "fingerprint"):
+        for name in ("finish_reason", "fingerprint", "served_model", "served_by"):
             if not isinstance(fields_of_reply[name], str):
                 fields_of_reply[name] = None
 
@@ -144,6 +156,19 @@ class Reply:
         """The thoughts that a server sent in a separate field."""
         inline = "" if self.raw is None else split_thoughts(self.raw).thinking
         return self.thinking.removesuffix(inline).rstrip()
+
+    @property
+    def missing(self) -> str | None:
+        """The reason why the reply is no answer; None for an answer."""
+        if self.finish_reason == REFUSAL:
+            return REFUSED_ANSWER
+        if self.finish_reason == CONTENT_FILTER:
+            return CONTENT_FILTER
+        if self.text.strip():
+            return None
+        if self.finish_reason == "length":
+            return CUT_OFF
+        return THOUGHTS_ALONE if self.thinking or self.raw is not None else EMPTY
 
     @property
     def is_cut_off(self) -> bool:
@@ -224,20 +249,32 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
     """Return a reply as strategies and metrics receive it.
 
     `fixed` reads the answer without the model's thoughts. `reference` reads the whole text, as the
-    published code does, even if the reply was cut off.
+    published code does, even if it is empty or was cut off.
 
-    Raises `ModelError` in `fixed` if the token limit ended the reply before its answer.
+    Raises `ModelError` for a reply without an answer: in `reference` only for a refusal that the
+    provider marks, and for an answer that its filter withheld.
     """
-    if compat == "reference":
+    missing = reply.missing
+    if compat == "reference" and missing not in {REFUSED_ANSWER, CONTENT_FILTER}:
         return reply.with_all_text()
-    if reply.is_cut_off:
+    if missing is not None:
+        raise ModelError(_without_answer(reply, missing), reason=missing)
+    return reply
+
+
+def _without_answer(reply: Reply, missing: str) -> str:
+    """Return a sentence about a reply without an answer."""
+    if missing == REFUSED_ANSWER:
+        return f"the model refused to answer: {printable(reply.text.strip(), 200)!r}"
+    if missing == CONTENT_FILTER:
+        return "the provider's content filter withheld the answer"
+    if missing == CUT_OFF:
         tokens = reply.completion_tokens
         after = "" if tokens is None else f" after {tokens} tokens"
         content = "thoughts alone" if reply.written.strip() or reply.thinking else "no text"
-        raise ModelError(
-            f"the token limit ended the reply{after}, which contains {content}", reason=CUT_OFF
-        )
-    return reply
+        return f"the token limit ended the reply{after}, which contains {content}"
+    content = "thoughts alone" if missing == THOUGHTS_ALONE else "no text"
+    return f"the reply is complete and contains {content}"
 
 
 def as_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:

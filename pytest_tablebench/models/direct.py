@@ -180,7 +180,7 @@ class DirectModel:
         try:
             response = _response(litellm, how, outcome.headers, body)
             response._hidden_params["response_cost"] = self._cost(litellm, how, response, body)
-            reply = self._model.reply_of(response, latency_s)
+            reply = self._model.reply_of(response, latency_s, outcome.facts)
             version = fingerprint_of(body.get("system_fingerprint"), outcome.headers)
             return replace(reply, fingerprint=version)
         except Exception:

@@ -7,6 +7,7 @@ lines are made here, each with the body that litellm's translation gives for a s
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.models._completions import FailedReply, read_completion
 from pytest_tablebench.models._usage import sound_usage
 from pytest_tablebench.models.base import Reply, limited
 from pytest_tablebench.models.litellm_facts import tokens_of
@@ -175,14 +177,19 @@ class BatchService(LiteLLMModel):
         Raises `ModelError` if the body is not a chat completion.
         """
         litellm = load()
-        body = dict(body)
+        body = copy.deepcopy(dict(body))
         sound_usage(body)
         try:
+            facts, _ = read_completion(body)
+            if not isinstance(body.get("choices"), list):  # litellm would make an empty reply of it
+                raise TypeError("no list of choices")
             response = litellm.ModelResponse(**body)
+        except FailedReply as error:
+            raise self._failure(error) from None
         except Exception:  # the body may contain anything
             raise self.failures.bad_reply("a reply that is no chat completion") from None
-        reply = self.reply_of(response)
-        cost = self._price(litellm, response.usage)
+        reply = self.reply_of(response, facts=facts)
+        cost = self._price(litellm, getattr(response, "usage", None))
         keys = keys_in_use(self.secrets({}))
         return limited(replace(reply, cost_usd=cost), self.max_reply, keys)
 

@@ -14,6 +14,7 @@ from pytest_tablebench.config.addresses import address_fault
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
+from pytest_tablebench.models._completions import CompletionFacts
 from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
 from pytest_tablebench.models._refusals import refused_part
@@ -134,7 +135,7 @@ class LiteLLMModel:
         if not ended or call.cancelled():
             raise self.failures.timed_out()
         outcome, latency_s = call.result()
-        reply = self._read(litellm, outcome, latency_s, request)
+        reply = self._read(litellm, outcome, latency_s, request, reading.facts)
         return limited(reply, self.max_reply, keys_in_use(self.secrets(request.params)))
 
     async def warm_up(self) -> None:
@@ -191,7 +192,14 @@ class LiteLLMModel:
             call["api_key"] = self.api_key
         return call
 
-    def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
+    def _read(
+        self,
+        litellm: Any,
+        outcome: Any,
+        latency_s: float,
+        request: Request,
+        facts: CompletionFacts,
+    ) -> Reply:
         """Return the reply in litellm's response, or raise the error for an exception."""
         if isinstance(outcome, Exception):
             failure = self.failures.explain(litellm, outcome, self.secrets(request.params))
@@ -202,25 +210,29 @@ class LiteLLMModel:
             raise failure
         if isinstance(outcome, BaseException):
             raise outcome
-        return self.reply_of(outcome, latency_s)
+        return self.reply_of(outcome, latency_s, facts)
 
-    def reply_of(self, response: Any, latency_s: float | None = None) -> Reply:
-        """Read litellm's response. Raises `ModelError` if it contains no answer."""
+    def reply_of(
+        self,
+        response: Any,
+        latency_s: float | None = None,
+        facts: CompletionFacts | None = None,
+    ) -> Reply:
+        """Read litellm's response. Raises `ModelError` if it is no completion."""
         try:
             choice = response.choices[0]
             content, finish_reason = choice.message.content, choice.finish_reason
             thinking = thoughts_of(choice.message)
         except (AttributeError, IndexError, TypeError):
             raise self.failures.bad_reply("a reply without any choice") from None
-        if finish_reason == "content_filter":
-            raise self.failures.filtered()
         if isinstance(content, list):
             content, blocks = read_blocks(content)
             thinking = thinking or blocks
-        if content is None and finish_reason == "length":
-            content = ""  # a reasoning model spent all its tokens on thinking
+        if content is None:
+            content = ""
         if not isinstance(content, str):
             raise self.failures.bad_reply("a reply without content")
+        facts = CompletionFacts() if facts is None else facts
         usage = getattr(response, "usage", None)
         # Without a usage from the server litellm sets 0; no prompt has 0 tokens.
         has_usage = bool(getattr(usage, "prompt_tokens", None))
@@ -228,7 +240,7 @@ class LiteLLMModel:
         cost = hidden.get("response_cost")
         return Reply(
             text=content,
-            finish_reason=finish_reason,
+            finish_reason=facts.finish or finish_reason,
             prompt_tokens=usage.prompt_tokens if has_usage and usage else None,
             completion_tokens=usage.completion_tokens if has_usage and usage else None,
             # litellm's 0 means unknown: no usage, or a self-hosted model.
@@ -239,6 +251,8 @@ class LiteLLMModel:
             fingerprint=fingerprint_of(
                 getattr(response, "system_fingerprint", None), hidden.get("additional_headers")
             ),
+            served_model=facts.model,
+            served_by=facts.provider,
         )
 
 

@@ -72,6 +72,7 @@ class RetryPolicy:
             retryable=error.retryable,
             whole_run=error.whole_run or too_much,
             retry_after=error.retry_after,
+            spent=error.spent,
         )
 
     def _asks_too_much(self, error: ModelError) -> bool:

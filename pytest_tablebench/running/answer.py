@@ -244,8 +244,8 @@ def _with_facts(
     )
 
 
-def cut_off_answer(steps: list[StepFacts], written: str, elapsed: float) -> Answer:
-    """Return text, tokens and cost of a case whose last reply was cut off before its answer."""
+def unanswered(steps: list[StepFacts], written: str, elapsed: float) -> Answer:
+    """Return text, tokens and cost of a case whose last reply contains no answer."""
     kept = answer_of(Said("", raw=written), steps, elapsed)
     return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
 

@@ -270,6 +270,7 @@ class CaseRun:
         parts = self.score.parts if self.score and answered else {}
         if isinstance(self.error, NotJudgedError):
             parts = self.error.parts
+        spent = self.error.spent or {} if isinstance(self.error, ModelError) else {}
         record = Record(
             case_id=case.case_id,
             model=case.model,
@@ -303,11 +304,13 @@ class CaseRun:
             transcript=self.transcript,
             steps=step_records([*answer.steps, *self.judging]) if answer else (),
             latency_s=answer.latency_s if answer else None,
-            prompt_tokens=answer.prompt_tokens if answer else None,
-            completion_tokens=answer.completion_tokens if answer else None,
+            prompt_tokens=answer.prompt_tokens if answer else spent.get("prompt_tokens"),
+            completion_tokens=answer.completion_tokens
+            if answer
+            else spent.get("completion_tokens"),
             reasoning_tokens=answer.reasoning_tokens if answer else None,
             reply_limit=answer.reply_limit if answer else None,
-            cost_usd=answer.cost_usd if answer else None,
+            cost_usd=answer.cost_usd if answer else spent.get("cost_usd"),
             from_store=answer.from_store if answer else False,
         )
         correcting = self.runner.correcting

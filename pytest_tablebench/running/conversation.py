@@ -9,18 +9,24 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_tablebench.errors import CUT_OFF, PENDING, REFUSED, ModelError, NotJudgedError
+from pytest_tablebench.errors import (
+    PAID_WITHOUT_ANSWER,
+    PENDING,
+    REFUSED,
+    ModelError,
+    NotJudgedError,
+)
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.answer import (
     answer_of,
-    cut_off_answer,
     replaced_facts,
     shown_by,
     step_facts,
     steps_done,
     turns_of,
+    unanswered,
 )
 from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
 from pytest_tablebench.running.pending import is_of_the_engine
@@ -240,10 +246,10 @@ class ConversationDriver:
         return None
 
     def fail(self, pending: PendingCase, error: Exception) -> None:
-        """End a conversation with an error; of a reply that was cut off, keep the text."""
+        """End a conversation with an error; keep the text of a reply without an answer."""
         pending.answer = None
-        if isinstance(error, ModelError) and error.reason == CUT_OFF and pending.steps:
+        if isinstance(error, ModelError) and error.reason in PAID_WITHOUT_ANSWER and pending.steps:
             elapsed = self.clock() - pending.started
-            pending.answer = cut_off_answer(pending.steps, pending.turns[-1][1], elapsed)
+            pending.answer = unanswered(pending.steps, pending.turns[-1][1], elapsed)
         pending.error = error
         pending.conversation = None

@@ -8,7 +8,7 @@ from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.efforts import by_effort
-from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
+from pytest_tablebench.errors import PAID_WITHOUT_ANSWER, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models.litellm_facts import may_be_direct
 from pytest_tablebench.running.conversation import follow
@@ -185,7 +185,7 @@ class _Requests:
                 lambda step, number: self._reply(case, step, number),
             )
         except ModelError as error:
-            if error.reason != CUT_OFF:
+            if error.reason not in PAID_WITHOUT_ANSWER:
                 raise
             return None  # the stored reply contains no answer, and no further question follows
         if end is None:

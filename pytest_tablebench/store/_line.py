@@ -60,8 +60,9 @@ def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     }
     if reply.reasoning_tokens is None:
         del fields["reasoning_tokens"]
-    if reply.fingerprint is not None:
-        fields["fingerprint"] = reply.fingerprint
+    for name in _NAMES:
+        if (value := getattr(reply, name)) is not None:
+            fields[name] = value
     if reply.cut:
         fields["cut"] = True
     if beside := reply.beside:
@@ -132,7 +133,7 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
     # `Reply` treats an invalid number as unknown, because the answer is valid and was paid for.
-    rest = {name: fields.get(name) for name in (*_FIELDS, "fingerprint")}
+    rest = {name: fields.get(name) for name in (*_FIELDS, *_NAMES)}
     cut = fields.get("cut") is True
     return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
 
@@ -149,6 +150,8 @@ _FIELDS = (
     *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s"),
     "reasoning_tokens",
 )
+_NAMES = ("fingerprint", "served_model", "served_by")
+"""What answered, written if it is known."""
 
 
 def _line(at: int, **fields: Any) -> bytes:

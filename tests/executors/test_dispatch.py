@@ -16,6 +16,7 @@ from tests.support.dispatch_simulation import (
     FILTERED,
     KEY,
     LIMITED,
+    PAID,
     REFUSED,
     SERVER,
     DispatchSimulation,
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("seeded")
 
 # Invariants.
 
-OUTCOMES = st.sampled_from(["succeed", SERVER, DOWN, LIMITED, KEY, FILTERED, REFUSED])
+OUTCOMES = st.sampled_from(["succeed", SERVER, DOWN, LIMITED, KEY, FILTERED, REFUSED, PAID])
 
 
 @settings(max_examples=draws(200))
@@ -56,7 +57,7 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
     dispatcher = simulation.dispatcher
     for number, key in enumerate(keys(jobs)):
         simulation.submit(key, lane=number % lanes)
-    stopped_with = None
+    stopped_with, paid = None, 0
     for outcome, retry_after in wishes:
         assert len(simulation.under_way) == dispatcher.in_flight <= connections
         if not simulation.under_way:
@@ -67,6 +68,7 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
             simulation.succeed()
         else:
             simulation.fail(outcome, retry_after=retry_after)
+            paid += outcome is PAID
         if dispatcher.stopped is not None:
             if stopped_with is None:
                 stopped_with = simulation.started.copy()
@@ -77,7 +79,8 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
     assert sorted(simulation.delivered) == sorted(keys(jobs))
     assert all(len(outcomes) == 1 for outcomes in simulation.delivered.values())
     answered = [key for key, (outcome,) in simulation.delivered.items() if "reply" in outcome]
-    assert sum(total.calls_paid for total in dispatcher.totals) == len(answered)
+    assert sum(total.calls_paid for total in dispatcher.totals) == len(answered) + paid
+    assert dispatcher.spent_usd == (len(answered) + paid) * 0.25
     assert sum(total.attempts for total in dispatcher.totals) == simulation.started.total()
     assert dispatcher.most_in_flight <= connections
     if max_cost is not None:

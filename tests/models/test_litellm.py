@@ -40,7 +40,7 @@ def test_a_reply_has_text_tokens_and_time(
     reply = make(name, openai_server).complete(asking())
     assert reply.latency_s is not None
     assert 0 < reply.latency_s <= time.perf_counter() - start
-    assert reply == Reply("26", "stop", 11, 2, None, reply.latency_s)
+    assert reply == Reply("26", "stop", 11, 2, None, reply.latency_s, served_model="test-model")
     assert openai_server.calls == 1
 
 

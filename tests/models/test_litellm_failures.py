@@ -14,6 +14,7 @@ from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, faili
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
+    completed,
     drip,
     drop,
     drop_midway,
@@ -64,20 +65,80 @@ FAULTS: dict[str, tuple[Behaviour, str, str]] = {
         "",
     ),
     "filtered prompt": (error(400, "filtered", code="content_filter"), "content_filter", ""),
-    "filtered reply": (text("", finish_reason="content_filter"), "content_filter", ""),
-    "filtered half": (text("Sop", finish_reason="content_filter"), "content_filter", ""),
-    "filtered null": (text(None, finish_reason="content_filter"), "content_filter", ""),
     "cut JSON": (nonsense(), "bad_reply", "r"),
     "no body": (nonsense(b""), "bad_reply", "r"),
     "a list": (nonsense(b"[1, 2]"), "bad_reply", "r"),
     "another object": (nonsense(b'{"a": 1}'), "bad_reply", "r"),
     "no message": (nonsense(b'{"choices": [{"index": 0}]}'), "bad_reply", "r"),
     "HTML": (nonsense(b"<html>hi</html>", content_type="text/html"), "bad_reply", "r"),
-    "no choices": (no_choices(), "bad_reply", "r"),
-    "null content": (null_content(), "bad_reply", "r"),
+    "ended by an error": (text("2", finish_reason="error"), "server_error", "r"),
+    "aborted": (text("2", finish_reason="abort"), "server_error", "r"),
+    "no network": (text("2", finish_reason="network_error"), "server_error", "r"),
+    "error in a choice": (
+        completed({"content": "2"}, error={"code": 502, "message": "upstream"}),
+        "server_error",
+        "r",
+    ),
+    "limit in a choice": (completed({"content": ""}, error={"code": 429}), "rate_limit", "r"),
+    "key in a choice": (completed({"content": ""}, error={"code": 401}), "auth", "w"),
     "drop": (drop(), "server_error", "r"),
     "drop midway": (drop_midway(), "server_error", "r"),
 }
+
+
+UNANSWERED: dict[str, tuple[Behaviour, str]] = {
+    # name: what the server does, the reason why its reply is no answer
+    "filtered reply": (text("", finish_reason="content_filter"), "content_filter"),
+    "filtered half": (text("Sop", finish_reason="content_filter"), "content_filter"),
+    "filtered null": (text(None, finish_reason="content_filter"), "content_filter"),
+    "filtered in other words": (text("", finish_reason="SAFETY"), "content_filter"),
+    "no choices": (no_choices(), "empty"),
+    "null content": (null_content(), "empty"),
+    "no text": (text(""), "empty"),
+    "blanks": (text(" \n"), "empty"),
+    "refusal": (completed({"content": None, "refusal": "I cannot help."}), "refused"),
+    "refusal and empty text": (completed({"content": "", "refusal": "I cannot."}), "refused"),
+    "refusal as a part": (
+        completed({"content": [{"type": "refusal", "refusal": "I cannot."}]}),
+        "refused",
+    ),
+    "refusal as a reason": (text("I cannot.", finish_reason="refusal"), "refused"),
+    "thoughts": (completed({"content": "", "reasoning_content": "hm"}), "thoughts_alone"),
+    "thoughts in the text": (text("<think>hm</think>"), "thoughts_alone"),
+    "full": (text("", finish_reason="model_length"), "cut_off"),
+    "full context": (text(None, finish_reason="model_context_window_exceeded"), "cut_off"),
+}
+
+
+@pytest.mark.parametrize("kind", UNANSWERED)
+def test_a_paid_reply_without_an_answer_is_kept_with_its_reason(
+    make: Make, name: str, openai_server: OpenAIServer, kind: str
+) -> None:
+    behaviour, reason = UNANSWERED[kind]
+    openai_server.always(behaviour)
+    reply = make(name, openai_server).complete(asking())
+    assert reply.missing == reason
+    assert reply.prompt_tokens == 7
+    assert openai_server.calls == 1
+
+
+def test_content_in_parts_is_an_answer(make: Make, name: str, openai_server: OpenAIServer) -> None:
+    thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]}
+    parts = [thoughts, {"type": "text", "text": "2"}, {"type": "text", "text": "6"}]
+    openai_server.always(completed({"content": parts}))
+    reply = make(name, openai_server).complete(asking())
+    assert (reply.text, reply.thinking, reply.missing) == ("26", "hmm", None)
+
+
+def test_an_error_that_was_paid_for_names_its_price(
+    make: Make, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(text("2", finish_reason="error", usage=(1000, 100), model="gpt-4o"))
+    spent = failing(make("openai/gpt-4o", openai_server)).spent
+    assert spent is not None
+    # 2.50 and 10.00 dollars for a million tokens in and out.
+    assert spent.pop("cost_usd") == pytest.approx(0.0025 + 0.001)
+    assert spent == {"prompt_tokens": 1000, "completion_tokens": 100}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.faults import Held, Patient, engine_processes, held_run, stored
 from tests.support.matrix import reduced
-from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.openai_server import Behaviour, OpenAIServer, completion, text
 from tests.support.runs import LITELLM, MODEL, Script, right, run_pytest, start_pytest
 
 psutil = pytest.importorskip("psutil")
@@ -201,6 +201,41 @@ def test_a_spent_budget_ends_the_calls(tmp_path: Path) -> None:
     assert facts["cost_usd"] == pytest.approx(calls * EACH)
     assert facts["cost_usd"] < budget + connections * EACH
     assert "the budget of 0.1 USD is spent" in run.output
+
+
+WITHOUT_ANSWER: dict[str, tuple[dict[str, Any], str, str, int]] = {
+    # name: message, reason of the end, reason of the cases, cases that show a cost
+    "refusal": ({"content": None, "refusal": "I cannot help."}, "stop", "refused", 3),
+    "filter": ({"content": None}, "content_filter", "content_filter", 3),
+    "thoughts": ({"content": "", "reasoning_content": "hm"}, "stop", "thoughts_alone", 3),
+    # The budget ends between the two calls of the second case.
+    "error": ({"content": "26"}, "error", "server_error", 1),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_ANSWER)
+def test_replies_without_an_answer_spend_the_budget(tmp_path: Path, kind: str) -> None:
+    message, finish, reason, cases = WITHOUT_ANSWER[kind]
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    # .15 + .60 US dollars.
+    body = completion([choice], (1_000_000, 1_000_000), "gpt-4o-mini")
+    with OpenAIServer() as server:
+        server.always(Behaviour(body))
+        run = run_pytest(
+            tmp_path,
+            server,
+            *("--bench-connections=1", "--bench-max-cost=2", "--bench-retries=1"),
+            count=12,
+            model=PRICED,
+        )
+        calls = server.calls
+    assert calls == 3
+    records = run.records.values()
+    costs = [record.cost_usd for record in records if record.reason == reason]
+    assert costs == pytest.approx([1.5 if reason == "server_error" else 0.75] * cases)
+    assert {record.outcome for record in records} == {"no_answer"}
+    assert run.facts["cost_usd"] == pytest.approx(calls * 0.75)
+    assert "Traceback" not in run.output
 
 
 def test_a_budget_for_a_model_without_prices_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "FILTERED",
     "KEY",
     "LIMITED",
+    "PAID",
     "PATIENCE_S",
     "REFUSED",
     "REPLY",
@@ -33,6 +34,8 @@ DOWN = ("unreachable", {"retryable": True, "whole_run": True})
 LIMITED = ("rate_limit", {"retryable": True})
 KEY = ("auth", {"whole_run": True})
 FILTERED: tuple[str, dict[str, bool]] = ("content_filter", {})
+PAID = ("server_error", {"retryable": True, "spent": {**REPLY, "text": ""}})
+"""An error in a response that was paid for."""
 SLOW = ("timeout", {"retryable": True})
 REFUSED: tuple[str, dict[str, bool]] = ("bad_request", {})
 

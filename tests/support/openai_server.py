@@ -127,6 +127,12 @@ def text(
     )
 
 
+def completed(message: Mapping[str, Any], **choice: Any) -> Behaviour:
+    """Answer with the fields of a message and of its choice."""
+    usual = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    return Behaviour(completion([usual | choice], (7, 3)))
+
+
 def null_content() -> Behaviour:
     """Answer with a message whose content is null."""
     return text(None)

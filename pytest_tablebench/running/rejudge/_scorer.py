@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.datasets import asked_dataset, cluster_of, open_dataset
-from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, SettingsError
+from pytest_tablebench.errors import (
+    CUT_OFF,
+    EMPTY,
+    THOUGHTS_ALONE,
+    DataError,
+    NotJudgedError,
+    SettingsError,
+)
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.unclear import BY_JUDGE
-from pytest_tablebench.models.thinking import split_thoughts
+from pytest_tablebench.models import Reply
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.labelled_cases import BY_PEOPLE
 from pytest_tablebench.results.record import (
@@ -37,10 +44,13 @@ if TYPE_CHECKING:
 
 SAME = 1e-9
 
+_EMPTY_REPLIES = frozenset({CUT_OFF, EMPTY, THOUGHTS_ALONE})
+"""The reasons of complete records without an answer that `reference` scores."""
+
 
 def rescorable(record: Record) -> bool:
-    """Return whether the record contains a reply that a metric scored, or that was cut off."""
-    has_end = record.score is not None or record.reason == CUT_OFF
+    """Return whether the record contains a reply that a metric scored, or without an answer."""
+    has_end = record.score is not None or record.reason in _EMPTY_REPLIES
     return has_end and record.raw is not None and record.metric != ASSERTION
 
 
@@ -174,7 +184,7 @@ class Scorer:
     def _is_scored(self, record: Record) -> bool:
         if not self.judged_alone:
             return rescorable(record)
-        if record.raw is None or record.metric == ASSERTION or record.reason == CUT_OFF:
+        if record.raw is None or record.metric == ASSERTION or record.reason in _EMPTY_REPLIES:
             return False
         form = self._asked(record, self._load(record.dataset, record.example_id))
         if self.judges.decides_unclear(form) and not {UNCLEAR, BY_JUDGE}.intersection(record.flags):
@@ -187,9 +197,10 @@ class Scorer:
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
-        if self.opener.compat == "fixed" and self._is_cut_off(record, example):
+        missing = self._missing(record, example) if self.opener.compat == "fixed" else None
+        if missing is not None:
             kept = tuple(flag for flag in record.flags if flag != TRUNCATED)
-            return replace(record, **{**_UNSCORED, "reason": CUT_OFF, "flags": kept})
+            return replace(record, **{**_UNSCORED, "reason": missing, "flags": kept})
         changes = self.opener.registry.perturbations, record.perturbation, self.opener.seed
         perturb = example_perturber(*changes)
         if perturb is not None:  # it may change the answer
@@ -219,27 +230,31 @@ class Scorer:
             return fields
         return {**fields, "judging": tuple(self.judges.steps)} if self.judges.asked else {}
 
-    def _is_cut_off(self, record: Record, example: Example) -> bool:
-        """Return whether the token limit ended a reply of a record before its answer.
+    def _missing(self, record: Record, example: Example) -> str | None:
+        """Return the reason why a reply of a record contains no answer; None for an answer.
 
         Earlier versions scored such replies. A program's output does not show it.
         """
         form = self._asked(record, example)
-        if form.place == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
-            return record.reason == CUT_OFF
+        if record.reason in _EMPTY_REPLIES or form.place == "printed":
+            return record.reason
+        if record.steps and TRUNCATED not in record.flags:
+            return None
         raw = str(record.raw)
         replies = texts_of(raw) if form.several else [raw]
-        return any(not split_thoughts(reply).text.strip() for reply in replies)
+        end = "length" if TRUNCATED in record.flags else "stop"
+        return next((reason for text in replies if (reason := Reply(text, end).missing)), None)
 
     def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
         parts = parts_of_answer(record, self.opener.registry)
         new = {**fields, "parts": {**fields["parts"], **parts}}
         flags, judging = new.pop("flags", ()), new.pop("judging", None)
         record = replace(record, flags=tuple(f for f in record.flags if f not in _OF_VERDICTS))
-        if record.reason == CUT_OFF:
+        if record.reason in _EMPTY_REPLIES:
             example = self._load(record.dataset, record.example_id)
             metric = self._asked(record, example).metric
-            flags = (TRUNCATED, *record.flags, *flags)
+            is_cut = (TRUNCATED,) if record.reason == CUT_OFF else ()
+            flags = (*is_cut, *record.flags, *flags)
             new = {"metric": metric, "reason": None, **new, "flags": flags}
         elif self.judged_alone:
             kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]

@@ -1,0 +1,155 @@
+"""Read from a chat completion what litellm's translation loses.
+
+litellm sets a reason that it does not know to `stop`, refuses content in parts from most servers,
+and ignores an error inside of a choice. So a completion of OpenAI's protocol is read and put into
+its plain form before litellm receives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_tablebench.models.thinking import read_blocks
+
+REFUSAL = "refusal"
+"""Why a reply ended that contains the words of a refusal."""
+
+LONGEST_NAME = 200
+"""Characters that are kept of a name that a server sends."""
+
+_LENGTH = frozenset(
+    {
+        *("max_tokens", "model_length", "model_context_window_exceeded", "max_output_tokens"),
+        *("token_limit", "context_length", "context_window_exceeded", "max_length"),
+    }
+)
+_FILTER = frozenset(
+    {
+        *("sensitive", "safety", "content_filtered", "guardrail_intervened", "recitation"),
+        *("blocklist", "prohibited_content", "spii", "image_safety", "risk", "moderation"),
+    }
+)
+_REFUSAL = frozenset({"refusal", "refused"})
+_FAILURE = re.compile(
+    r"error|abort|fail|cancel|time_?d?_?out|interrupt|insufficient|unavailable|overload|preempt|"
+    r"exception|network|disconnect|malformed|killed|crash|^other$|unspecified",
+    re.IGNORECASE,
+)
+
+
+class FailedReply(Exception):
+    """A response of status 200 in which the provider reports an error.
+
+    Arguments:
+        message: the provider's words.
+        status: the HTTP status that they name; 500 without one.
+        code: the error's code, a word.
+        body: the response, with the usage that was paid.
+    """
+
+    def __init__(self, message: str, status: int, code: str, body: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.body = body
+
+
+@dataclass(frozen=True)
+class CompletionFacts:
+    """What a response says in addition to litellm's translation.
+
+    Arguments:
+        finish: why the reply ended, if litellm has no word for it.
+        model: the name of the model that answered.
+        provider: of the servers behind an aggregator's address, the one that answered.
+    """
+
+    finish: str | None = None
+    model: str | None = None
+    provider: str | None = None
+
+
+def read_completion(body: Any) -> tuple[CompletionFacts, bool]:
+    """Put a parsed response into its plain form, in place; return its facts and whether it changed.
+
+    Raises `FailedReply` if the provider reports an error in it.
+    """
+    if not isinstance(body, dict):
+        return CompletionFacts(), False
+    finish, changed = None, False
+    choices = body.get("choices")
+    if isinstance(choices, list):
+        if not choices and not body.get("error"):
+            empty = {"role": "assistant", "content": ""}
+            choices.append({"index": 0, "message": empty, "finish_reason": "stop"})
+            changed = True
+        _check(body, choices)
+        if choices and isinstance(choices[0], dict):
+            finish, in_choice = _plain_choice(choices[0])
+            changed |= in_choice
+    return CompletionFacts(finish, _name(body.get("model")), _name(body.get("provider"))), changed
+
+
+def _plain_choice(choice: dict[str, Any]) -> tuple[str | None, bool]:
+    """Put a choice into its plain form; return why it ended, if litellm has no word for it."""
+    message, finish, changed = choice.get("message"), None, False
+    if isinstance(message, dict):
+        content = message.get("content")
+        if isinstance(content, dict):
+            content = [content]
+        if isinstance(content, list):
+            text, thoughts = read_blocks(content)
+            parts = [part for part in content if isinstance(part, Mapping)]
+            refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
+            if refusals and not message.get("refusal"):
+                message["refusal"] = "".join(refusals)
+            message["content"] = content = text
+            if thoughts and not message.get("reasoning_content"):
+                message["reasoning_content"] = thoughts
+            changed = True
+        refusal = message.get("refusal")
+        if isinstance(refusal, str) and refusal.strip() and not content:
+            message["content"] = message.pop("refusal")
+            finish, changed = REFUSAL, True
+        elif content is None:
+            message["content"] = ""
+            changed = True
+    word = choice.get("finish_reason")
+    if isinstance(word, str):
+        plain = word.lower()
+        if plain in _LENGTH:
+            choice["finish_reason"], changed = "length", True
+        elif plain in _FILTER:
+            choice["finish_reason"], changed = "content_filter", True
+        elif plain in _REFUSAL:
+            choice["finish_reason"], finish, changed = "stop", REFUSAL, True
+    return finish, changed
+
+
+def _check(body: Mapping[str, Any], choices: list[Any]) -> None:
+    """Raise `FailedReply` if the response reports an error."""
+    first = choices[0] if choices and isinstance(choices[0], dict) else {}
+    message = first.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    error = first.get("error") or (None if content else body.get("error"))
+    word = first.get("finish_reason")
+    if error:
+        raise _failure(error, body)
+    if isinstance(word, str) and _FAILURE.search(word):
+        raise FailedReply(f"the reply ended with {word[:LONGEST_NAME]!r}", 500, word, body)
+
+
+def _failure(error: object, body: Mapping[str, Any]) -> FailedReply:
+    fields = error if isinstance(error, Mapping) else {}
+    code = fields.get("code") or fields.get("status") or ""
+    text = fields.get("message") or (error if isinstance(error, str) else "an error")
+    digits = str(code)
+    status = int(digits) if re.fullmatch(r"[45]\d\d", digits) else 500
+    return FailedReply(str(text), status, str(fields.get("type") or code), body)
+
+
+def _name(value: object) -> str | None:
+    return value[:LONGEST_NAME] if isinstance(value, str) and value else None
