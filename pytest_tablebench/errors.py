@@ -176,6 +176,8 @@ class ModelError(TableBenchError):
         self.retry_after = retry_after
         self.given_up = given_up
         self.spent = spent
+        self.room: int | None = None
+        """The tokens that the prompt leaves for the reply, if more were requested."""
 
     def __reduce__(self) -> tuple[object, ...]:
         rebuild = partial(

@@ -1,8 +1,8 @@
-"""Parameters of a request that our options set, so that `--bench-param` may not."""
+"""Parameters of a request: those that our options set, and those that limit a reply."""
 
 from __future__ import annotations
 
-__all__ = ["RESERVED"]
+__all__ = ["REPLY_LIMITS", "RESERVED"]
 
 RESERVED = frozenset(
     {
@@ -30,3 +30,6 @@ RESERVED = frozenset(
         "timeout",
     }
 )
+
+REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
+"""litellm's names of the parameters that limit a reply."""

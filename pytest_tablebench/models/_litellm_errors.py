@@ -11,9 +11,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.errors import CONTENT_FILTER, REFUSED, ModelError
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
 from pytest_tablebench.models._completions import FailedReply
+from pytest_tablebench.models._provider_words import (
+    is_account_empty,
+    is_filtered,
+    is_too_long,
+    room_of,
+)
 from pytest_tablebench.models._usage import count
 
 # Class names of HTTP clients' exceptions: each provider in litellm has its own client.
@@ -29,6 +35,10 @@ UNREADABLE = frozenset({"JSONDecodeError", "RecursionError", "UnicodeDecodeError
 
 # The code in a server's error.
 NO_MODEL = "model_not_found"
+
+TOO_LONG_CODE = "context_length_exceeded"
+NO_CREDIT = "insufficient_credit"
+NO_QUOTA = "insufficient_quota"
 
 TOO_LONG = "the prompt is longer than the model can read"
 
@@ -118,9 +128,17 @@ class Failures:
         codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
         # litellm's proxy names the class of its own error only in the text.
         kinds |= _kinds_named(response)
-        if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
+        text = _words(error, response)
+        status = _status(error, chain, response)
+        room = room_of(text) if status == 400 else None
+        if room is not None:
+            full = failure(REFUSED, f"the prompt leaves room for only {room:,} tokens of a reply")
+            full.room = room
+            return full
+        codes.add(_meaning(status, text))
+        if "ContextWindowExceededError" in kinds or TOO_LONG_CODE in codes:
             return failure("context_window", TOO_LONG)
-        if "ContentPolicyViolationError" in kinds or "content_filter" in codes:
+        if "ContentPolicyViolationError" in kinds or CONTENT_FILTER in codes:
             return self.filtered()
         if response is None:
             if _broke_off(kinds):
@@ -145,7 +163,6 @@ class Failures:
                     reason="unknown_model",
                     whole_run=True,
                 )
-        status = _status(error, chain, response)
         # litellm's proxy without a database refuses each key but its master key with 400.
         keyless = _error_field(response, "type") == "no_db_connection"
         if keyless or (response is None and _misses_key(error)):
@@ -180,11 +197,12 @@ class Failures:
     ) -> ModelError:
         """Return the `ModelError` for an error with a status, a code and a text."""
         failure = self._failure(_shown(text, placed))
-        if code == "context_length_exceeded":
+        codes = {code, _meaning(status, text)}
+        if TOO_LONG_CODE in codes:
             return failure("context_window", TOO_LONG)
-        if code == "content_filter":
+        if CONTENT_FILTER in codes:
             return self.filtered()
-        error = self._by_status(status, {code}, set(), failure, None)
+        error = self._by_status(status, codes, set(), failure, None)
         return error or self.bad_reply("a reply that is no chat completion")
 
     def _failure(self, detail: str, where: str = "") -> Callable[..., ModelError]:
@@ -205,6 +223,12 @@ class Failures:
         retry_after: float | None,
     ) -> ModelError | None:
         """Return the `ModelError` for an HTTP status; None if the status explains nothing."""
+        if status == 402 or NO_CREDIT in codes:
+            return failure(
+                "no_credit",
+                "the account has no credit left; add some, or use another key",
+                whole_run=True,
+            )
         if status in {401, 403}:
             return failure(
                 "auth",
@@ -219,7 +243,7 @@ class Failures:
             return self.timed_out()
         if status == 429:
             # The one error of status 429 that does not end by waiting.
-            spent = "insufficient_quota" in codes
+            spent = NO_QUOTA in codes
             return failure(
                 "rate_limit",
                 "the account's quota is used up" if spent else "too many requests",
@@ -249,6 +273,30 @@ class Failures:
         except litellm.BadRequestError:
             return False
         return True
+
+
+def _meaning(status: int | None, text: str) -> str | None:
+    """Return the code that an error's words mean; None if they mean none."""
+    if status is None or not (400 <= status < 500 or status == 500):
+        return None
+    if status == 429:
+        return NO_QUOTA if is_account_empty(text) else None
+    if is_filtered(text):
+        return CONTENT_FILTER
+    if status < 500 and is_account_empty(text):
+        return NO_CREDIT
+    if status in {400, 413, 422, 500} and is_too_long(text):
+        return TOO_LONG_CODE
+    return None
+
+
+def _words(error: Exception, response: Any) -> str:
+    """Return the beginning of a server's error: its body, or the text of the exception."""
+    try:
+        words = str(response.text) if response is not None else str(error)
+    except Exception:  # the body is not text
+        words = str(error)
+    return words[:SEARCHED]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

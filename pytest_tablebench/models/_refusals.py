@@ -29,6 +29,11 @@ _WRONG_VALUE = re.compile(
     r"exceed|maximum|minimum",
     re.IGNORECASE,
 )
+# Some servers take no 0, although it is the usual way to ask for the likeliest answer.
+_POSITIVE = re.compile(
+    r"positive|(?:(?:greater|larger|more) than|above|>) ?(?:0|zero)(?!\.?\d)|\(0(?:\.0)?,",
+    re.IGNORECASE,
+)
 _OF_SYSTEM = re.compile(r"\bsystem[ _-](?:role|message|prompt|turn|instruction)", re.IGNORECASE)
 _LONGEST = 2000
 
@@ -44,7 +49,8 @@ def refused_part(body: str, request: Request) -> str | None:
     out.
     """
     message, named = _error(body)
-    if not _REFUSED.search(message):
+    is_zero = _POSITIVE.search(message) is not None
+    if not is_zero and not _REFUSED.search(message):
         return None
     if _OF_SYSTEM.search(message) and any(
         message_sent.role == "system" for message_sent in request.messages
@@ -58,7 +64,10 @@ def refused_part(body: str, request: Request) -> str | None:
         if name in RENAMED:
             if RENAMED[name] in message:
                 return name
-        elif name not in RENAMED.values() and not _WRONG_VALUE.search(message):
+            continue
+        refuses_zero = is_zero and request.params[name] == 0
+        refuses_any = name not in RENAMED.values() and not _WRONG_VALUE.search(message)
+        if refuses_zero or refuses_any:
             return name
     return None
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.util.names import counted
 
 FURTHER, LEAST = 4, 4096
 """The proposed limit: a factor of the old limit, and at least so many tokens."""
-
-_LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
@@ -103,7 +102,7 @@ def _limit(run: Mapping[str, Any], dataset: str) -> int | None:
         params = place.get("params") if isinstance(place, Mapping) else None
         if not isinstance(params, Mapping):
             continue
-        for name in _LIMITS:
+        for name in REPLY_LIMITS:
             if type(params.get(name)) is int:
                 return int(params[name])
     return None

@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.models import Reply, Request, Resolution
 
 if TYPE_CHECKING:
     from pytest_tablebench.store import Store
-
-NAMES = ("max_tokens", "max_completion_tokens")
-"""litellm's names of the parameters that limit a reply."""
 
 Use = Literal["stored", "first", "thinking", "cut"]
 
@@ -119,7 +117,7 @@ def is_cut(reply: Reply) -> bool:
 
 def limit_of(params: Mapping[str, Any]) -> int | None:
     """Return the token limit of a reply, None without one."""
-    limits = [params[name] for name in NAMES if type(params.get(name)) is int]
+    limits = [params[name] for name in REPLY_LIMITS if type(params.get(name)) is int]
     return max(limits, default=None)
 
 
@@ -143,7 +141,7 @@ def room_for(
     room = max(tokens, budget) if tokens and (thinks or marked or budget) else budget
     most = facts.max_output_tokens if facts is not None else None
     limits = {}
-    for name in NAMES:
+    for name in REPLY_LIMITS:
         limit = params.get(name)
         if room and type(limit) is int:
             limits[name] = max(limit, limit + room if most is None else min(limit + room, most))
@@ -166,7 +164,7 @@ def limits_of(
     `params`, `facts` and `tokens` as for `room_for`; `extend_cut` is the limit of further calls
     after replies that were cut off.
     """
-    base = {name: params[name] for name in NAMES if type(params.get(name)) is int}
+    base = {name: params[name] for name in REPLY_LIMITS if type(params.get(name)) is int}
     if not base:
         return ()
     further: list[Limit] = []

@@ -64,6 +64,15 @@ FAULTS: dict[str, tuple[Behaviour, str, str]] = {
         "context_window",
         "",
     ),
+    "no credit": (error(402, "Insufficient credits"), "no_credit", "w"),
+    "no credit, 400": (error(400, "Your credit balance is too low"), "no_credit", "w"),
+    "filtered in words": (error(400, "Content Exists Risk"), "content_filter", ""),
+    "long for Groq": (
+        error(413, "Request too large for model `m`: Limit 6000, Requested 9000"),
+        "context_window",
+        "",
+    ),
+    "long, 500": (error(500, "the input length exceeds the context length"), "context_window", ""),
     "filtered prompt": (error(400, "filtered", code="content_filter"), "content_filter", ""),
     "cut JSON": (nonsense(), "bad_reply", "r"),
     "no body": (nonsense(b""), "bad_reply", "r"),
@@ -85,6 +94,11 @@ FAULTS: dict[str, tuple[Behaviour, str, str]] = {
     "drop midway": (drop_midway(), "server_error", "r"),
 }
 
+
+FULL = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 512. This model's maximum context "
+    "length is 600 tokens and your request has 150 input tokens (512 > 600 - 150)."
+)
 
 UNANSWERED: dict[str, tuple[Behaviour, str]] = {
     # name: what the server does, the reason why its reply is no answer
@@ -128,6 +142,14 @@ def test_content_in_parts_is_an_answer(make: Make, name: str, openai_server: Ope
     openai_server.always(completed({"content": parts}))
     reply = make(name, openai_server).complete(asking())
     assert (reply.text, reply.thinking, reply.missing) == ("26", "hmm", None)
+
+
+def test_a_prompt_that_leaves_little_room_names_it(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(error(400, FULL))
+    failure = failing(make(name, openai_server))
+    assert (failure.reason, failure.room, failure.refused) == ("bad_request", 450, None)
 
 
 def test_an_error_that_was_paid_for_names_its_price(

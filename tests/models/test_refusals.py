@@ -50,6 +50,12 @@ SAID = [
     ("Argument not supported on this model: seed", None, "seed"),
     ("`reasoning_effort` is not supported with this model", None, "reasoning_effort"),
     ("System role not supported", None, "system"),
+    # TGI, GigaChat, pydantic
+    ("temperature must be strictly positive", None, "temperature"),
+    ("Invalid params: temperature must be in range (0, +inf)", None, "temperature"),
+    ("temperature: Input should be greater than 0", None, "temperature"),
+    ("top_p must be greater than 0", None, None),
+    ("temperature must be greater than 0.1", None, None),
     # A wrong value, a limit, and messages about no parameter.
     ("Invalid 'temperature': must be between 0 and 2, 5 is not supported", "temperature", None),
     ("max_tokens is too large: 512. This model supports at most 256", "max_tokens", None),

@@ -28,6 +28,36 @@ class Refusing:
         return self._script(body)
 
 
+class Full:
+    """Has room for replies of 450 tokens."""
+
+    def __init__(self) -> None:
+        self.limits: list[int] = []
+        self._script = Script(COUNT)
+
+    def __call__(self, body: dict[str, Any]) -> Behaviour:
+        self.limits.append(body["max_tokens"])
+        if body["max_tokens"] > 450:
+            return error(
+                400,
+                "'max_tokens' or 'max_completion_tokens' is too large: 512. This model's maximum "
+                "context length is 600 tokens and your request has 150 input tokens "
+                "(512 > 600 - 150).",
+            )
+        return self._script(body)
+
+
+def test_a_reply_gets_the_room_that_a_prompt_leaves(tmp_path: Path) -> None:
+    full = Full()
+    with OpenAIServer(full) as server:
+        run = run_pytest(
+            tmp_path, server, "--bench-param=max_tokens=512", count=COUNT, model=LITELLM
+        )
+    assert run.exit_code == 0, run.output
+    assert {record.outcome for record in run.records.values()} == {"right"}
+    assert sorted(full.limits) == [450] * COUNT + [512] * COUNT
+
+
 def check(run: Run) -> None:
     assert run.exit_code == 0, run.output
     assert {record.outcome for record in run.records.values()} == {"right"}

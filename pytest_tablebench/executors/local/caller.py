@@ -14,9 +14,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._wire import (
     PROBLEMS,
@@ -43,6 +45,20 @@ APART_S = 0.004
 
 
 CalledModel = LiteLLMModel | DirectModel | CalledProvider
+
+
+async def _with_room(model: CalledModel, request: Request) -> Reply:
+    """Answer a request; if its reply may be too long for the model, with the room that is left.
+
+    The limit of a reply is an upper bound, so the answer belongs to the request as it is.
+    """
+    try:
+        return await model.acomplete(request)
+    except ModelError as error:
+        limits = {name: error.room for name in REPLY_LIMITS if name in request.params}
+        if error.room is None or not limits:
+            raise
+        return await model.acomplete(replace(request, params={**request.params, **limits}))
 
 
 class Caller(asyncio.Protocol):
@@ -169,7 +185,7 @@ class Caller(asyncio.Protocol):
     async def _call(self, number: int, model: CalledModel, body: bytes) -> None:
         try:
             request = read_request(body)
-            reply = await model.acomplete(request)
+            reply = await _with_room(model, request)
         except ModelError as error:
             if error.refused is not None:
                 name = f"{REFUSALS} {request.model} {error.refused}"

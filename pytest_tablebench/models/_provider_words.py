@@ -1,0 +1,96 @@
+"""Recognize what a provider's error means by its words, because statuses and codes differ."""
+
+from __future__ import annotations
+
+import re
+
+_TOO_LONG = re.compile(
+    r"""(?ix)
+    \b(?:prompt|input|inputs|request|context|messages?|conversation|tokens?)\b [^.\n]{0,80}?
+      (?: too \s (?:long|large|big|many) | longer \s than | exceed | larger \s than
+        | greater \s than \s the \s context | must \s be \s <= | overflow )
+    | too \s many \s (?:input \s)? tokens
+    | (?:exceed\w* | beyond | longer \s than) [^.\n]{0,60}?
+      (?: context | prompt \s length | input \s length | token \s limit | tokens? \s allowed )
+    | (?:maximum|max\.?|limit \s of) [^.\n]{0,20} (?: context | prompt | input ) \s
+      (?: length | size | window | tokens? )
+    | range \s of \s input \s length
+    | reduce \s the \s length \s of \s the \s (?:messages|prompt|input)
+    | context [_ ] (?:length|window|size|limit) [_ ]? (?:exceeded|error|is \s only|of \s only)
+    | context [ ] length \s of \s only
+    | must \s (?:have \s less \s than | be \s <=) \s? \d | string \s too \s long
+    | tokens_limit_reached | exceed_context_size
+    | 超[出过].{0,12}(?:长度|上下文) | (?:输入|上下文).{0,12}(?:过长|超长|超[出过])
+    """
+)
+# The reply's length, a quota for each minute or a file are no length of a prompt.
+_OF_REPLY = re.compile(
+    r"""(?ix)
+    (?<!\+[ ]`) max_(?:completion_|new_|output_)?tokens \W{0,3} (?:is \s)?
+      (?:too \s (?:large|high|big)|must|cannot)
+    | (?:at \s most | support\w* \s (?:up \s to | only)?) \s* \d+ \s (?:completion|output) \s tokens
+    | file \s (?:size|is \s too) | image \s (?:size|is \s too) | too \s many \s requests
+    """
+)
+_EMPTY_ACCOUNT = re.compile(
+    r"""(?ix)
+    insufficient \s? _? (?:account \s)? (?:credits?|balance|funds|quota)
+    | exceeded [_ ] (?:your [_ ])? current [_ ] quota | (?:no|out \s of) \s credits?
+    | (?:balance|credits?) \s (?:is \s)? (?:too \s low|insufficient|exhausted)
+    | credit \s balance | payment \s required | 余额不足 | 欠费 | arrearage
+    """
+)
+_FILTERED = re.compile(
+    r"""(?ix)
+    content \s exists \s risk | data_?inspection_?failed | inappropriate \s content
+    | considered \s high \s risk | content [_ ] (?:filter|policy|management|moderation)
+    | new_sensitive | sensitive \s (?:content|information|words?) | usage \s polic
+    | safety \s (?:system|filter|polic) | prohibited_content | flagged \s (?:as|by|for)
+    | 敏感 | 不安全 | 不合规
+    """
+)
+_ROOM = (
+    # limit, prompt
+    re.compile(
+        r"(?i)maximum context length is (?P<limit>\d+) tokens[^.]{0,40}"
+        r"(?:has|have|passed) (?P<prompt>\d+) (?:input|prompt) tokens"
+    ),
+    re.compile(
+        r"(?i)maximum context length is (?P<limit>\d+) tokens.{0,60}"
+        r"\((?P<prompt>\d+) (?:in|of) (?:the |your )?(?:messages|prompt|input)"
+    ),
+    re.compile(
+        r"(?i)(?:passed|has) (?P<prompt>\d+) input tokens.{0,120}?"
+        r"context length is (?:only )?(?P<limit>\d+)"
+    ),
+    re.compile(r"(?i)context limit: (?P<prompt>\d+) ?\+ ?\d+ ?> ?(?P<limit>\d+)"),
+    re.compile(
+        r"(?i)must be <= ?(?P<limit>\d+).{0,40}?(?P<prompt>\d+) `?(?:inputs?|prompt)`? tokens"
+    ),
+    re.compile(r"\(\d+ > (?P<limit>\d+) - (?P<prompt>\d+)\)"),
+)
+
+
+def is_too_long(text: str) -> bool:
+    """Return whether an error says that the prompt is longer than the model can read."""
+    return _TOO_LONG.search(text) is not None and _OF_REPLY.search(text) is None
+
+
+def is_account_empty(text: str) -> bool:
+    """Return whether an error says that the account has no money left."""
+    return _EMPTY_ACCOUNT.search(text) is not None
+
+
+def is_filtered(text: str) -> bool:
+    """Return whether an error says that a filter withheld prompt or answer."""
+    return _FILTERED.search(text) is not None
+
+
+def room_of(text: str) -> int | None:
+    """Return the tokens that an error leaves for the reply, if the prompt alone fits; else None."""
+    numbers = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+    for pattern in _ROOM:
+        if match := pattern.search(numbers):
+            room = int(match["limit"]) - int(match["prompt"])
+            return room if room > 0 else None
+    return None
