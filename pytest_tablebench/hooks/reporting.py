@@ -27,6 +27,12 @@ _ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
 """Exit codes of sessions without a failure, or with undecided gates."""
 
 
+ANSWERED_BEFORE = (
+    "a rerun (pytest --reruns) tests the same answer again and asks nobody; --bench-fresh asks "
+    "anew in another run, --bench-repeats asks several times in one"
+)
+
+
 class ReportingHooks:
     """Receives the reports of all tests: alone, or in the controller of xdist workers."""
 
@@ -162,6 +168,8 @@ class ReportingHooks:
             message = replace(message, finding=finding)
         try:
             self._problems.add(message.problems)
+            if not final and message.spent is not None:
+                self._problems.add([ANSWERED_BEFORE])
             received = self.writer.receive(message)
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be written: {error}")

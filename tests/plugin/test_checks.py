@@ -227,6 +227,9 @@ def test_a_rerun_shows_the_failure_of_the_last_attempt(bench):
         f"--model={model}", "--bench-limit=1", "-p", "rerunfailures", "--reruns=1"
     )
     result.stdout.fnmatch_lines(["*KeyError: 'the second attempt'"])
+    result.stdout.fnmatch_lines(
+        ["*a rerun (pytest --reruns) tests the same answer again and asks*"]
+    )
     assert len(bench.records()) == 1
 
 
