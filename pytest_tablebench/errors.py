@@ -178,6 +178,8 @@ class ModelError(TableBenchError):
         self.spent = spent
         self.room: int | None = None
         """The tokens that the prompt leaves for the reply, if more were requested."""
+        self.prompt_sent: int | None = None
+        """About how many tokens the prompt has, if the server read only a part of it."""
 
     def __reduce__(self) -> tuple[object, ...]:
         rebuild = partial(

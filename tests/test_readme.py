@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +26,7 @@ from pytest_tablebench.tables.perturbations import GRID
 from tests.support import upstream
 from tests.support.drawn_tables import write_tables
 from tests.support.matrix import FULL, reduced
+from tests.support.ollama_server import OllamaServer
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.upstream_server import UpstreamServer, tarball
 
@@ -211,41 +207,10 @@ def test_a_command_with_an_openai_server_runs(command: str, checkout: Path) -> N
 OLLAMA = ["pytest --model ollama/llama3.2"]
 
 
-@contextmanager
-def ollama(reply: str) -> Iterator[str]:
-    """Run a server with the part of Ollama's protocol that a generation needs."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body: dict[str, object] = {"model": "llama3.2", "response": reply, "done": True}
-            body |= {"done_reason": "stop", "prompt_eval_count": 9, "eval_count": 2}
-            body |= {"message": {"role": "assistant", "content": reply}}
-            content = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.mark.parametrize("command", OLLAMA)
 def test_a_command_with_ollama_runs(command: str, checkout: Path) -> None:
-    with ollama("1969") as url:
-        done = run(command, checkout, PYTEST_ADDOPTS=ONE, OLLAMA_API_BASE=url)
+    with OllamaServer(limit=131_072) as server:
+        done = run(command, checkout, PYTEST_ADDOPTS=ONE, OLLAMA_API_BASE=server.url)
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = records(checkout)
     assert (record.outcome, record.raw) == ("right", "1969")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["REPLY_LIMITS", "RESERVED"]
+__all__ = ["REPLY_LIMITS", "RESERVED", "WINDOW", "is_ollama"]
 
 RESERVED = frozenset(
     {
@@ -33,3 +33,11 @@ RESERVED = frozenset(
 
 REPLY_LIMITS = ("max_tokens", "max_completion_tokens")
 """litellm's names of the parameters that limit a reply."""
+
+WINDOW = "num_ctx"
+"""Ollama's name of the tokens that it reads of prompt and reply together."""
+
+
+def is_ollama(model: str) -> bool:
+    """Return whether litellm calls a model by Ollama's own protocol."""
+    return model.startswith(("ollama/", "ollama_chat/"))

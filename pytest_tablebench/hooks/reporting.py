@@ -28,7 +28,7 @@ _ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
 
 
 ANSWERED_BEFORE = (
-    "a rerun (pytest --reruns) tests the same answer again and asks nobody; --bench-fresh asks "
+    "a rerun (pytest --reruns) tests the same answer again and makes no call; --bench-fresh asks "
     "anew in another run, --bench-repeats asks several times in one"
 )
 

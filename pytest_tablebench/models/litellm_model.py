@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.addresses import address_fault
-from pytest_tablebench.config.parameters import RESERVED
+from pytest_tablebench.config.parameters import RESERVED, WINDOW
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._completions import CompletionFacts
@@ -21,6 +21,7 @@ from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
 from pytest_tablebench.models.litellm_facts import provider_of
 from pytest_tablebench.models.litellm_load import load, uncollected
+from pytest_tablebench.models.ollama import ContextWindow
 from pytest_tablebench.models.thinking import read_blocks, thoughts_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class LiteLLMModel:
         timeout: seconds one call may take, by the wall clock.
         max_reply: bytes of UTF-8 that an answer keeps.
         api_key: of the server; None leaves it to litellm, which reads the environment.
+        window: the context window that requests name, for Ollama's protocol.
 
     Raises:
         SettingsError: the address is not a URL, or the time limit is not above 0.
@@ -86,6 +88,7 @@ class LiteLLMModel:
     timeout: float
     max_reply: int = MAX_REPLY
     api_key: str | None = field(default=None, repr=False)
+    window: ContextWindow | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         fault = address_fault(self.api_base) if self.api_base is not None else None
@@ -107,6 +110,8 @@ class LiteLLMModel:
         import asyncio  # only the process that makes the calls needs it
 
         arguments = self.arguments(request)
+        if self.window is not None and WINDOW not in request.params:
+            arguments[WINDOW] = await asyncio.to_thread(self.window.of, request)
         litellm = load()
         from pytest_tablebench.models import _litellm_session as sessions
 

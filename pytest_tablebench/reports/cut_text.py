@@ -1,4 +1,4 @@
-"""Lines on replies that were cut off or are unclear, and on thinking."""
+"""Lines on prompts and replies that were cut, on unclear replies, and on thinking."""
 
 from __future__ import annotations
 
@@ -46,13 +46,35 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
 
 
 def reply_lines(summary: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Return the lines on replies that were cut off, and on unclear ones.
+    """Return the lines on replies and prompts that were cut, and on unclear replies.
 
     Arguments:
         summary: the content of `summary.json`.
         run: the content of `run.json`, which names the limits.
     """
-    return [line for line in (cut_line(summary, run), unclear_line(summary)) if line is not None]
+    lines = (cut_line(summary, run), prompt_line(summary), unclear_line(summary))
+    return [line for line in lines if line is not None]
+
+
+def prompt_line(summary: Mapping[str, Any]) -> str | None:
+    """Return how many prompts the server cut, with one of them; None if it cut none."""
+    scopes = [
+        scope
+        for benchmark in summary["benchmarks"].values()
+        for scope in benchmark["datasets"].values()
+        if scope.get("prompt_cut_by_server")
+    ]
+    if not scopes:
+        return None
+    cases = sum(benchmark["n_cases"] for benchmark in summary["benchmarks"].values())
+    cut = sum(scope["prompt_cut_by_server"] * scope["n_cases"] for scope in scopes)
+    parts = [scope["prompt_read"] for scope in scopes if scope.get("prompt_read")]
+    read, sent = min(parts, key=lambda part: part[0] / part[1], default=(0, 0))
+    example = f": the server read {read:,} of about {sent:,} tokens" if sent else ""
+    return (
+        f"{percent(cut / cases)} of the prompts were cut by the server{example}; these cases have "
+        f"no answer: give the server a longer context"
+    )
 
 
 def unclear_line(summary: Mapping[str, Any]) -> str | None:

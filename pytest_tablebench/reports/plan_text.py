@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.parameters import WINDOW
 from pytest_tablebench.reports.effort_text import effort_plan_lines
 from pytest_tablebench.reports.formats import aligned, duration
 from pytest_tablebench.reports.retirement_text import retirement_line
@@ -78,6 +79,11 @@ def plan_lines(
         for parameter, why in (plan["dropped"] or {}).items():
             lines.append(
                 f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"
+            )
+        if plan["calls"] and (window := (plan["sent"] or {}).get(WINDOW)) is not None:
+            lines.append(
+                f"tablebench: {name}: {WINDOW}={printable(str(window))} is sent, so that Ollama "
+                f"reads the whole prompt; --bench-context=N sends another length"
             )
         if plan.get("context_unknown"):
             lines.append(

@@ -17,7 +17,7 @@ from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.efforts import MARGIN, efforts_of, paired_efforts
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures
-from pytest_tablebench.results.record import CUT_AT, TALLIES, UNCLEAR
+from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
 from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
@@ -100,6 +100,7 @@ def _dataset(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
         **_checks(cells, part),
         "reasons": _reasons(cells.table, part.code),
         **_cut_at(cells.table, part.code),
+        **_prompt_read(cells.table, part.code),
         "sampled": _sampled(sheet),
         **_axes(sheet),
     }
@@ -286,6 +287,20 @@ def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
         return {}
     limits = marks.values[table.codes["dataset"][marks.rows] == dataset]
     return {"cut_at": [int(limits.min()), int(limits.max())]} if len(limits) else {}
+
+
+def _prompt_read(table: ScoreColumns, dataset: int) -> dict[str, Any]:
+    """Return the tokens read and sent of the prompt of which the server read the least."""
+    columns = [table.tallies.get(name) for name in (READ, SENT)]
+    if any(column is None for column in columns):
+        return {}
+    read, sent = (
+        column.values[table.codes["dataset"][column.rows] == dataset]
+        for column in columns
+        if column is not None
+    )
+    place = int(np.argmin(read / sent)) if len(read) else None
+    return {} if place is None else {"prompt_read": [int(read[place]), int(sent[place])]}
 
 
 def _reasons(table: ScoreColumns, dataset: int) -> dict[str, int]:

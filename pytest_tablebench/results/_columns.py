@@ -51,11 +51,7 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
     # Records of other tools without a verdict count as wrong.
     fields["passed"] = [record.get("passed", False) for record in records]
     fields["repeat"] = [record.get("repeat", 1) for record in records]
-    fields["tallies"] = [
-        record.get("tallies")
-        or tallies_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
-        for record in records
-    ]
+    fields["tallies"] = [record.get("tallies") or tallies_of(record) for record in records]
     corrected = [record.get("corrected") for record in records]
     fields["corrected"] = [entry if isinstance(entry, Mapping) else None for entry in corrected]
     # Records from a file contain the answer itself instead of its mark.

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Literal
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import PROMPT_CUT_BY_SERVER, SettingsError
 from pytest_tablebench.util.entries import parsed_json
 
 SCHEMA = 2
@@ -24,7 +24,7 @@ ASSERTION = "assertion"
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
-OPTIONAL = ("corrected", "effort", "why")
+OPTIONAL = ("corrected", "effort", "why", "prompt_sent")
 """Fields that lines of records contain only if they have a value."""
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
@@ -65,6 +65,8 @@ class Record:
         prompt_tokens: None if unknown, never 0; so are the other token counts and the cost.
         reasoning_tokens: the part of `completion_tokens` that was thinking.
         reply_limit: the token limit of the reply.
+        prompt_sent: about how many tokens the prompt has, if the server read a part of it; None
+            (not written) if it read all.
         corrected: the verdict of people on the gold, and the score by the corrected gold (see
             `CORRECTED`); None without a correction. Lines without a correction lack the field.
     """
@@ -105,6 +107,7 @@ class Record:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = field(default=None, kw_only=True)
     reply_limit: int | None = field(default=None, kw_only=True)
+    prompt_sent: int | None = field(default=None, kw_only=True)
     cost_usd: float | None = None
     from_store: bool = False
     corrected: Mapping[str, Any] | None = field(default=None, kw_only=True)
@@ -122,7 +125,7 @@ class Record:
     @property
     def tallies(self) -> Mapping[str, float]:
         """The `TALLIES` of the case with the value 1, and the token limit of a cut reply."""
-        return tallies_of(self.reason, self.flags, self.reply_limit)
+        return tallies_of(vars(self))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -176,26 +179,35 @@ CUTS = ("cut_off", "truncated")
 UNCLEAR = "unclear"
 """The flag of a reply of which no rule decides whether it is right; it counts as wrong."""
 
-TALLIES = (*CUTS, UNCLEAR)
+_REASONS = frozenset({CUTS[0], PROMPT_CUT_BY_SERVER})
+
+TALLIES = (*CUTS, UNCLEAR, PROMPT_CUT_BY_SERVER)
 """What runs count of a case besides its score."""
 
 CUT_AT = "limit"
 """The key of the limit, in tokens, in the tallies of a cut reply."""
 
+READ, SENT = "read", "sent"
+"""The keys of the tokens of a prompt that the server cut, in the tallies of its case."""
+
 _NOTHING: Mapping[str, float] = {}
 
 
-def tallies_of(reason: object, flags: object, limit: object = None) -> Mapping[str, float]:
-    """Return the `TALLIES` of a case, each with the value 1; empty without any.
+def tallies_of(record: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the `TALLIES` of a record, each with the value 1; empty without any.
 
-    `limit` is the limit of the last reply, in tokens; it is added if the reply was cut.
+    The token limit of a cut reply is added, and the tokens of a prompt that the server cut.
     """
+    reason, flags, limit = record.get("reason"), record.get("flags"), record.get("reply_limit")
     names = flags if isinstance(flags, tuple | list) else ()
-    if not names and reason != CUTS[0]:
+    if not names and reason not in _REASONS:
         return _NOTHING
     tallies = {name: 1.0 for name in TALLIES if name in names or name == reason}
     if isinstance(limit, int) and not tallies.keys().isdisjoint(CUTS):
         tallies[CUT_AT] = float(limit)
+    read, sent = record.get("prompt_tokens"), record.get("prompt_sent")
+    if PROMPT_CUT_BY_SERVER in tallies and isinstance(read, int) and isinstance(sent, int):
+        tallies |= {READ: float(read), SENT: float(sent)}
     return tallies
 
 

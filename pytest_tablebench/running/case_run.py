@@ -310,6 +310,7 @@ class CaseRun:
             else spent.get("completion_tokens"),
             reasoning_tokens=answer.reasoning_tokens if answer else None,
             reply_limit=answer.reply_limit if answer else None,
+            prompt_sent=getattr(self.error, "prompt_sent", None),
             cost_usd=answer.cost_usd if answer else spent.get("cost_usd"),
             from_store=answer.from_store if answer else False,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_tablebench.errors import (
     PAID_WITHOUT_ANSWER,
     PENDING,
+    PROMPT_CUT_BY_SERVER,
     REFUSED,
     ModelError,
     NotJudgedError,
@@ -30,6 +31,7 @@ from pytest_tablebench.running.answer import (
 )
 from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
 from pytest_tablebench.running.pending import is_of_the_engine
+from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ class ConversationDriver:
     conversations: Conversations
     clock: Callable[[], float]
     judging: Judging = field(default_factory=Judging)
+    reading: PromptReading = field(default_factory=PromptReading)
 
     def begin(self, pending: PendingCase) -> Step:
         """Begin the strategy's conversation. Errors of strategies and datasets propagate."""
@@ -174,7 +177,22 @@ class ConversationDriver:
         if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
             self._record_step(pending, pending.step, outcome)
         pending.arrived.clear()
+        if isinstance(outcome, Reply) and isinstance(pending.step, Ask):
+            error = self._prompt_fault(pending, pending.step, outcome)
+            if error is not None:
+                return self.take_error(pending, error)
         return self._resume(pending, lambda conversation: conversation.send(outcome))
+
+    def _prompt_fault(self, pending: PendingCase, step: Ask, reply: Reply) -> ModelError | None:
+        """Return the error of a prompt that the server cut; None if it read all of it."""
+        if pending.is_prompt_cut:
+            return None
+        part = self.reading.check(self.model(pending, step), step.messages, reply)
+        if part is None:
+            return None
+        error = ModelError(str(part), reason=PROMPT_CUT_BY_SERVER)
+        error.prompt_sent = part.sent
+        return error
 
     def _resume(
         self, pending: PendingCase, resume: Callable[[Generator[Any, Any, Any]], Step | Grade]

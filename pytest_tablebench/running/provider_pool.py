@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
+from pytest_tablebench.config.parameters import WINDOW, is_ollama
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor
@@ -308,6 +309,8 @@ class ProviderPool:
         params = self.params(about)
         if effort is not None and self.settings.has_several_efforts:
             params |= effort_params(effort)
+        if is_ollama(model) and self.settings.context is not None:
+            params = {WINDOW: self.settings.context} | params
         return {
             RENAMED.get(name, name) if name in refused else name: value
             for name, value in params.items()

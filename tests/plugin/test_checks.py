@@ -228,7 +228,7 @@ def test_a_rerun_shows_the_failure_of_the_last_attempt(bench):
     )
     result.stdout.fnmatch_lines(["*KeyError: 'the second attempt'"])
     result.stdout.fnmatch_lines(
-        ["*a rerun (pytest --reruns) tests the same answer again and asks*"]
+        ["*a rerun (pytest --reruns) tests the same answer again and makes*"]
     )
     assert len(bench.records()) == 1
 

@@ -33,7 +33,7 @@ def cells(example, *scores, dataset="d", benchmark="b", reason="timeout"):
             score,
             None if score is None else score >= 1.0,
             reason if score is None else None,
-            tallies=tallies_of(reason if score is None else None, ()),
+            tallies=tallies_of({"reason": reason if score is None else None}),
         )
         for (serializer, perturbation), score in zip(CONFIGURATIONS, scores, strict=False)
     ]
@@ -114,7 +114,8 @@ def test_truncated_replies_are_counted_in_each_scope():
     assert scope["serializers"]["csv"]["truncated"] == 0.0
     assert "cut_at" not in scope
     limits = [
-        replace(records[1], tallies=tallies_of("cut_off", (), limit)) for limit in (512, 8704)
+        replace(records[1], tallies=tallies_of({"reason": "cut_off", "reply_limit": limit}))
+        for limit in (512, 8704)
     ]
     assert dataset_scope([limits[0], replace(limits[1], repeat=2)])["cut_at"] == [512, 8704]
     repeated = [*records, replace(records[1], repeat=2)]

@@ -46,8 +46,9 @@ CALLS = (
     Option(
         "--bench-context",
         "N",
-        "the model's context length in tokens; `--bench-setting=treb` cuts prompts to it. Default: "
-        "the length in litellm's table",
+        "the model's context length in tokens; `--bench-setting=treb` cuts prompts to it, and "
+        "Ollama receives it as `num_ctx`. Default: the length in litellm's table; of "
+        "Ollama, the model's own",
         read=number(int, 129, "a whole number from 129"),
         differs=note("prompts may be cut elsewhere"),
     ),

@@ -15,10 +15,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.parameters import REPLY_LIMITS
+from pytest_tablebench.config.parameters import REPLY_LIMITS, WINDOW, is_ollama
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._wire import (
     PROBLEMS,
@@ -38,6 +39,7 @@ from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, resolve
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
+from pytest_tablebench.models.ollama import ContextWindow
 from pytest_tablebench.store import Store
 
 APART_S = 0.004
@@ -45,6 +47,11 @@ APART_S = 0.004
 
 
 CalledModel = LiteLLMModel | DirectModel | CalledProvider
+
+
+@cache
+def _window(model: str, api_base: str | None) -> ContextWindow | None:
+    return ContextWindow(model, api_base) if is_ollama(model) else None
 
 
 async def _with_room(model: CalledModel, request: Request) -> Reply:
@@ -90,6 +97,7 @@ class Caller(asyncio.Protocol):
             model=lane.get("asked_as") or lane["model"],
             api_base=lane["api_base"],
             api_key=lane.get("api_key"),
+            window=_window(lane.get("asked_as") or lane["model"], lane["api_base"]),
             **limits,
         )
         if self._config["transport"] == "litellm":
@@ -172,7 +180,17 @@ class Caller(asyncio.Protocol):
 
     def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
         if name == "facts":
-            facts = resolve(question["model"], question["api_base"], question["params"]).to_json()
+            resolved = resolve(question["model"], question["api_base"], question["params"])
+            window = _window(question["model"], question["api_base"])
+            if window is not None and WINDOW not in resolved.sent:
+                limit = window.limit()
+                named = limit or "as long as prompts need"
+                resolved = replace(
+                    resolved, sent={**resolved.sent, WINDOW: named}, max_input_tokens=limit
+                )
+                if limit is None:  # another run may reach the server
+                    return resolved.to_json()
+            facts = resolved.to_json()
             # Stored only to save time: the next run need not wait for litellm to compute its keys.
             if self._store is not None:
                 with contextlib.suppress(StoreError):

@@ -28,6 +28,7 @@ _COUNTED = {
     "cut_off": ("was cut off before an answer", "were cut off before an answer"),
     "truncated": ("has a truncated answer", "have a truncated answer"),
     "unclear": ("is unclear", "are unclear"),
+    "prompt_cut_by_server": ("has a prompt cut by the server", "have a prompt cut by the server"),
 }
 
 

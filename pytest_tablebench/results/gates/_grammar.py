@@ -14,7 +14,7 @@ from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
-    "performance", "robustness", "pass_rate", "no_answer", "cut_off", "truncated", "unclear",
+    "performance", "robustness", "pass_rate", "no_answer", *TALLIES,
     "cost", "consistency", "changed_meaning",
 )  # fmt: skip
 """The measures of gates. Any other name is a part of the score."""

@@ -1,0 +1,124 @@
+"""Notice a server that read only a part of a prompt, by the tokens that it counts.
+
+Ollama and other local servers drop the front of a prompt that is longer than their window, and
+answer with status 200. The reply names the tokens that were read. They are compared with our own
+count, by another tokenizer: a count far below it means that the prompt was cut.
+
+A share of our count is expected that no common tokenizer undercuts (`benchmarks.prompt_reading`):
+`EXPECTED` of the tokens of ASCII text, plus `EXPECTED` of a count of words, digits and signs of
+other scripts, for which the tokens of one text differ up to fourfold. The count of a model's short
+prompts, which no server cuts, corrects the share: a model with larger tokens is expected to count
+fewer, one with smaller tokens more, and a server whose counts mean nothing is never accused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pytest_tablebench.models import Message, Reply
+from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.util.tokens import count_tokens
+
+EXPECTED = 0.6
+"""The share of our count that a server reads at least of a whole prompt."""
+
+SHORT = 1000
+"""Tokens of a prompt that every server reads whole."""
+
+ENOUGH, CAUTION, HIGHEST = 5, 0.8, 1.15
+"""Short prompts that raise the share, the factor of the lowest one, and the highest factor."""
+
+LEAST = 256
+"""The smallest window of a server; a lower count is no count of a cut prompt."""
+
+_MOST_CHARACTERS, _USUAL = 3.5, 1.25
+"""A prompt is examined above so many characters of a token, or so often the fewest of the model."""
+
+_SCRIPT = re.compile(r"[^\x00-\x7f]+")
+_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"\w+")
+_CHARACTERS, _OF_DENSE = 8, 0.4
+"""Characters of the longest word that one token has, and tokens of a character of dense scripts."""
+
+
+@dataclass(frozen=True)
+class PartlyRead:
+    """A prompt of which a server read a part.
+
+    Arguments:
+        read: the tokens that the server counts.
+        sent: about how many tokens the prompt has.
+    """
+
+    read: int
+    sent: int
+
+    def __str__(self) -> str:
+        return f"the server read {self.read:,} of about {self.sent:,} tokens"
+
+
+@dataclass
+class PromptReading:
+    """What the short prompts of each model show about its server's counts."""
+
+    _shares: dict[str, list[float]] = field(default_factory=dict)
+    """By model, the shares of the expected counts: the lowest ones, in order."""
+    _fewest: dict[str, float] = field(default_factory=dict)
+    """By model, the fewest characters of a token of a longer prompt."""
+
+    def check(self, model: str, messages: Iterable[Message], reply: Reply) -> PartlyRead | None:
+        """Return how a prompt was cut; None if it was read, or if the counts do not show it.
+
+        Prompts with pictures are left out.
+        """
+        read = reply.prompt_tokens
+        text = text_alone(messages) if read else None
+        if read is None or text is None:
+            return None
+        if len(text) > SHORT and not self._is_unusual(model, len(text) / read):
+            return None
+        sent, expected = counts_of(text)
+        if expected <= 0:
+            return None
+        if sent <= SHORT:
+            shares = sorted([*self._shares.get(model, ()), read / expected])
+            self._shares[model] = shares[:ENOUGH]
+            return None
+        is_cut = LEAST <= read < expected * self._factor(model)
+        return PartlyRead(read, sent) if is_cut else None
+
+    def _is_unusual(self, model: str, characters: float) -> bool:
+        """Return whether a server's count is unusual enough to be examined."""
+        fewest = min(characters, self._fewest.get(model, _MOST_CHARACTERS))
+        self._fewest[model] = fewest
+        return characters > min(_MOST_CHARACTERS, _USUAL * fewest)
+
+    def _factor(self, model: str) -> float:
+        """Return the factor of the expected count, from what short prompts show."""
+        shares = self._shares.get(model, [])
+        highest = HIGHEST if len(shares) == ENOUGH else 1.0
+        return min(highest, CAUTION * shares[0]) if shares else 1.0
+
+
+def text_alone(messages: Iterable[Message]) -> str | None:
+    """Return the text of a prompt; None if it contains pictures."""
+    texts: list[str] = []
+    for message in messages:
+        parts = (message.content,) if isinstance(message.content, str) else message.content
+        if any(isinstance(part, Image) for part in parts):
+            return None
+        texts += [part for part in parts if isinstance(part, str)]
+    return "\n".join(texts)
+
+
+def counts_of(text: str) -> tuple[int, float]:
+    """Return about how many tokens a text has, and the lowest count to expect."""
+    sent = count_tokens(text.encode("utf-8", "replace"))
+    if text.isascii():
+        return sent, EXPECTED * sent
+    plain, other = _SCRIPT.sub(" ", text), " ".join(_SCRIPT.findall(text))
+    dense = len(_DENSE.findall(other))
+    rest = sum(max(1.0, len(word) / _CHARACTERS) for word in _WORD.findall(_DENSE.sub(" ", other)))
+    return sent, EXPECTED * (count_tokens(plain.encode()) + _OF_DENSE * dense + rest)
