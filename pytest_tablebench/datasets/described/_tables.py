@@ -12,7 +12,8 @@ from typing import Any
 from pytest_tablebench.datasets.described._description import TableSection
 from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
-from pytest_tablebench.datasets.folder.tables import FolderTables, delimited_table, html_table
+from pytest_tablebench.datasets.folder._delimited import delimited_table
+from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
 from pytest_tablebench.datasets.rows import BadRowError, cells
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths

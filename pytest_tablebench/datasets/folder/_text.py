@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import csv
-import io
-from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_tablebench.errors import DataError
 
 MOST_BYTES = 32 * 1024 * 1024
 """The largest file that is read, in bytes; no model reads a table of that size."""
-
-_MOST_CHARACTERS = 1_000_000
-"""The longest line that is read, in characters."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -65,30 +59,3 @@ def _guessed(data: bytes) -> str:
     except UnicodeDecodeError:
         return "latin-1"
     return "latin-1" if not any(0x80 <= byte < 0xA0 for byte in data) else "cp1252"
-
-
-def delimiter_of(text: str) -> str:
-    """Return the most frequent of comma, semicolon and tab in the first line, outside quotes."""
-    line = "".join(text.lstrip("\r\n").partition("\n")[0].split('"')[::2])
-    return max(",;\t", key=line.count)
-
-
-def _lines(text: str) -> Iterator[str]:
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        if len(line) > _MOST_CHARACTERS:  # before the reader makes millions of cells from it
-            raise DataError(f"line {number}: longer than {_MOST_CHARACTERS:,} characters")
-        yield line
-
-
-def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of its last line, cells) of each row; skip blank lines.
-
-    Raises `DataError` for an unclosed quote, and for a line that is too long.
-    """
-    reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError(f"line {reader.line_num}: {error}") from None

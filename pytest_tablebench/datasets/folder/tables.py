@@ -7,21 +7,19 @@ from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_tablebench.datasets.files import file_digest, inside
-from pytest_tablebench.datasets.folder._stored import StoredValues
-from pytest_tablebench.datasets.folder._text import (
-    MOST_BYTES,
+from pytest_tablebench.datasets.folder._delimited import (
+    MOST_CELLS,
+    MOST_COLUMNS,
+    delimited_table,
     delimiter_of,
-    numbered_rows,
-    read_text,
 )
+from pytest_tablebench.datasets.folder._stored import StoredValues
+from pytest_tablebench.datasets.folder._text import MOST_BYTES, read_text
 from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError, missing_package
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import printable
 
-MOST_COLUMNS = 16_384
-MOST_CELLS = 1_000_000
-"""The most cells of a CSV or Parquet table."""
 MOST_UNPACKED = 64 * 1024 * 1024
 """The most bytes of an unpacked Parquet file."""
 
@@ -185,37 +183,6 @@ class FolderTables:
 def _named(name: str, error: Exception) -> DataError:
     message, shown = str(error), printable(name, 80)
     return DataError(message if message.startswith(shown) else f"{shown}: {message}")
-
-
-def delimited_table(text: str, delimiter: str, name: str) -> Table:
-    """Read delimited text with a header line. Raises `DataError` with the number of the line."""
-    rows: list[list[str]] = []
-    cells = 0
-    for line, row in numbered_rows(text, delimiter):
-        cells += len(row)
-        for count, limit, noun in (
-            (len(row), MOST_COLUMNS, "columns"),
-            (cells, MOST_CELLS, "cells"),
-        ):
-            if count > limit:
-                raise DataError(
-                    f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep only "
-                    f"what the questions are about"
-                )
-        if rows and len(row) != len(rows[0]):
-            raise DataError(
-                f"line {line}: {counted(len(row), 'cell')}, the header has {len(rows[0])}; put "
-                f"quotes around a cell that contains the separator, or fill the row"
-            )
-        rows.append(row)
-        if len(rows) > MOST_ROWS + 1:
-            raise DataError(
-                f"more than {MOST_ROWS:,} rows; no model reads that many: keep only the rows that "
-                f"the questions are about"
-            )
-    if not rows:
-        raise DataError("is empty; the first line must be the header")
-    return Table(tuple(rows[0]), tuple(map(tuple, rows[1:])), name=name)
 
 
 def html_table(text: str) -> Table:
