@@ -12,12 +12,13 @@ from typing import Any
 from pytest_tablebench.datasets.described._description import TableSection
 from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
-from pytest_tablebench.datasets.folder._delimited import delimited_table
+from pytest_tablebench.datasets.folder._delimited import DelimitedText
 from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
 from pytest_tablebench.datasets.rows import BadRowError, cells
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_part import TablePart
 
 _FIELD = re.compile(r"\{([^{}]{1,200})\}")
 
@@ -28,12 +29,13 @@ class DescribedTables:
     Arguments:
         section: the section `[table]` of the description.
         folder: the dataset's folder.
+        parts: the settings of table files.
     """
 
-    def __init__(self, section: TableSection, folder: Path) -> None:
+    def __init__(self, section: TableSection, folder: Path, parts: Mapping[str, TablePart]) -> None:
         self._section = section
         self._folder = folder
-        self._files = FolderTables(folder / section.folder)
+        self._files = FolderTables(folder / section.folder, parts=parts)
         self._stored: Mapping[str, Row] | None = None
         self._latest: tuple[list[Any], str | None, Table] | None = None
 
@@ -75,7 +77,7 @@ class DescribedTables:
             return self._files.table(value)
         if section.reader == "html":
             return html_table(value + "\n")
-        return delimited_table(value, "\t" if section.reader == "tsv" else ",", path)
+        return DelimitedText(value, "\t" if section.reader == "tsv" else ",").table(path)
 
     def _stored_row(self, row: Row) -> Row:
         """Return the table's row, which a question names, from the file `stored_in`."""
