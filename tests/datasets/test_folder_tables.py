@@ -75,7 +75,11 @@ def test_tsv_html_and_semicolons_are_read(tmp_path: Path) -> None:
         ),
         ("name,marks\nAda,1;2\nBo,3;4\n", [["name", "marks"], ["Ada", "1;2"], ["Bo", "3;4"]]),
         ("sep=;\nname;x\ntea, green;5\n", [["name", "x"], ["tea, green", "5"]]),
-        ("SEP=|\r\nname|x\r\ntea|5\r\n", [["name", "x"], ["tea", "5"]]),
+        ('"SEP=|"\r\nname|x\r\ntea|5\r\n', [["name", "x"], ["tea", "5"]]),
+        (
+            "Tea;Price, net\nOolong;€ 1,50\nMate;2,30 kg\n",
+            [["Tea", "Price, net"], ["Oolong", "€ 1,50"], ["Mate", "2,30 kg"]],
+        ),
     ],
 )
 def test_the_separator_fits_all_lines_and_leaves_numbers_whole(

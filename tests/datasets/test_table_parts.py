@@ -230,6 +230,8 @@ def test_a_title_in_a_page_of_short_rows_is_left_out(tmp_path: Path) -> None:
         "<tr><td>North</td><td>4</td></tr></table>"
     )
     write_folder(tmp_path / "mine", {"p.html": page})
+    (problem,) = folder(tmp_path, "p.html").problems
+    assert 'titles are above it, header_row = 2 under [tables."p.html"]' in str(problem)
     assert sent(folder(tmp_path, "p.html", "header_row = 2")) == Table(
         ["shop", "staff"], [["North", "4"]]
     )
@@ -300,6 +302,14 @@ def test_only_a_workbook_has_sheets(tmp_path: Path) -> None:
     write_folder(tmp_path / "mine", {"t.csv": "a\n1\n"})
     (problem,) = folder(tmp_path, "t.csv#S").problems
     assert "t.csv: only a workbook has sheets; leave out '#S'" in str(problem)
+
+
+def test_fix_keeps_the_empty_column_between_two_tables(tmp_path: Path) -> None:
+    text = "a,b,,x,y\nm,1,,n,2\n"
+    path = write_folder(tmp_path / "mine", {"t.csv": text}) / "t.csv"
+    folder(tmp_path, "t.csv")
+    main(["check", str(tmp_path), "--fix"])
+    assert path.read_text() == text
 
 
 def test_check_says_what_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

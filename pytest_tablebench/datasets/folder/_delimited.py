@@ -25,11 +25,16 @@ _MOST_CHARACTERS = 1_000_000
 _SAMPLE = 300
 """The number of lines that the separator is chosen from."""
 
-_DECLARED = re.compile(r'"?sep=(?:([^\r\n])|"(.)")"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
+_DECLARED = re.compile(r'("?)sep=([^\r\n"])\1 *(?:\r\n|\r|\n|$)', re.IGNORECASE)
 """The first line with which Excel names the separator: `sep=;`."""
 
-_NUMBER = re.compile(r"[-+−(]?[^\w;\t]?\d[\d.,:/'’ \u00a0\u202f-]*[^\w;\t]{0,2}")
-"""A number, a date or a time that fills a cell; it contains no separator but the comma."""
+_NUMBER = re.compile(
+    r"[^\d;\t,]{0,4}"
+    r"(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
+    r"|\d{1,4}(?:[-/.:]\d{1,4}){1,2}(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?)"
+    r"[^\d;\t,]{0,6}"
+)
+"""A number, date or time that fills a cell, with a short unit."""
 
 
 def declared_line(text: str) -> str:
@@ -47,7 +52,7 @@ def delimiter_of(text: str, first: int = 1) -> str:
     """
     match = _DECLARED.match(text)
     if match:
-        return match[1] or match[2]
+        return match[2]
     fits = {delimiter: _fit(text, delimiter, first) for delimiter in "\t;,"}
     return max(fits, key=fits.__getitem__) if any(map(any, fits.values())) else ","
 

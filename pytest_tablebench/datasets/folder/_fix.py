@@ -20,6 +20,7 @@ from pytest_tablebench.datasets.folder.questions import raw_questions, table_fil
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table_part import tables_in
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
@@ -121,6 +122,8 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
         return []
     if not rows or any(len(cells) != len(rows[0]) for cells in rows):
         return []
+    if tables.part(name)[0] or len(tables_in(rows)) > 1:
+        return []  # an empty column may separate two tables, and a range counts columns
     kept = [n for n in range(len(rows[0])) if any(cells[n].strip() for cells in rows)]
     if len(kept) == len(rows[0]) or not kept:
         return []

@@ -34,6 +34,16 @@ def page_remarks(text: str, table: Table, key: str) -> Iterator[str]:
     yield from page_lines(table).remarks(key, is_page=True, has_captions=table.is_structured)
 
 
+def title_hint(text: str, index: int, key: str) -> str:
+    """Return the setting that leaves out titles above a table that is not read; "" without any."""
+    try:
+        captions = Table.from_html(text + "\n", index=index, structure=True).captions
+    except TableError:
+        return ""
+    row = len(captions) + 1
+    return f"; if titles are above it, header_row = {row} {place_of(key)}" if captions else ""
+
+
 def page_lines(table: Table) -> FileLines:
     """Return the lines of a page's table, with the numbers that its settings use."""
     rows, columns = range(1, len(table.lines) + 1), range(1, len(table.header) + 1)

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.folder._delimited import (
     DelimitedText,
     delimiter_of,
 )
-from pytest_tablebench.datasets.folder._pages import page_lines, page_remarks
+from pytest_tablebench.datasets.folder._pages import page_lines, page_remarks, title_hint
 from pytest_tablebench.datasets.folder._parts import FileLines, part_of, place_of
 from pytest_tablebench.datasets.folder._stored import StoredValues
 from pytest_tablebench.datasets.folder._text import MOST_BYTES, read_text
@@ -157,7 +157,7 @@ class FolderTables:
         read = read_sheet(path, sheet or None, include_hidden=self._include_hidden)
         named.add(read.sheet)
         visible.update((read.sheet, *read.others))
-        key, part = self._part(written, name)
+        key, part = self.part(written)
         file = FileLines(read.table.lines, read.rows, read.columns)
         area = file.area(part)
         table = read.table if area is None else cut(read.table, area)
@@ -187,7 +187,7 @@ class FolderTables:
             text = self.text(name)
             try:
                 read = self._page if kind in {".html", ".htm"} else self._delimited
-                return read(written, name, text)
+                return read(written, text)
             except (DataError, TableError) as error:
                 raise _named(name, error) from None
         path = self.path(name)
@@ -202,20 +202,23 @@ class FolderTables:
         self._read(name, path)
         return table
 
-    def _part(self, written: str, name: str) -> tuple[str, TablePart]:
+    def part(self, written: str) -> tuple[str, TablePart]:
         """Return the setting of a table with its key; "" and no choice without a setting."""
-        key, part = part_of(self._parts, written, name)
+        key, part = part_of(self._parts, written, split_sheet(written)[0])
         self._unused_parts.discard(key)
         return key, part
 
     def _note(self, written: str, remarks: Iterable[str]) -> None:
         self.notes += [f"{printable(written, 80)}: {remark}" for remark in remarks]
 
-    def _page(self, written: str, name: str, text: str) -> Table:
-        key, part = self._part(written, name)
+    def _page(self, written: str, text: str) -> Table:
+        key, part = self.part(written)
         index = max(part.table - 1, 0)
         if not (part.header_row or part.range):
-            table = _require_size(html_table(text + "\n", index))
+            try:
+                table = _require_size(html_table(text + "\n", index))
+            except TableError as error:
+                raise DataError(f"{error}{title_hint(text, index, written)}") from None
             if not key:
                 self._note(written, page_remarks(text + "\n", table, written))
             return table
@@ -223,8 +226,9 @@ class FolderTables:
         area = page_lines(table).area(replace(part, table=0))
         return table if area is None else cut(table, area)
 
-    def _delimited(self, written: str, name: str, text: str) -> Table:
-        key, part = self._part(written, name)
+    def _delimited(self, written: str, text: str) -> Table:
+        name = split_sheet(written)[0]
+        key, part = self.part(written)
         area = area_of(part.range)
         first = part.header_row or (area.top + 1 if area else 1)
         is_tabbed = name.lower().endswith(".tsv")
