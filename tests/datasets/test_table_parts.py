@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_part import Area, area_of, header_line, labelled_area, tables_in
@@ -310,6 +311,22 @@ def test_fix_keeps_the_empty_column_between_two_tables(tmp_path: Path) -> None:
     folder(tmp_path, "t.csv")
     main(["check", str(tmp_path), "--fix"])
     assert path.read_text() == text
+
+
+def test_tables_of_a_described_dataset_have_notes_and_settings(tmp_path: Path) -> None:
+    description = (
+        '[files]\ntest = "q.csv"\n[rows]\nquestion = "q"\nanswers = "a"\n[table]\nfile = "t"\n'
+    )
+    files = {"q.csv": "q,a,t\nHow many?,4,t.csv\n", "t.csv": "a,b\n1,2\n\nx,y\n3,4\n"}
+    mine = write_folder(tmp_path / "mine", {**files, "tablebench.toml": description})
+    (dataset,) = folder_datasets(tmp_path)
+    (note,) = dataset.open(mine).facts.notes
+    assert note.startswith("t.csv: 2 tables (A1:B2, A4:B5) are sent as one")
+    (mine / "tablebench.toml").write_text(f'{description}[tables."t.csv"]\ntable = 2\n')
+    (dataset,) = folder_datasets(tmp_path)
+    source = dataset.open(mine)
+    assert source.example("1").inputs["table"].rows == (("3", "4"),)
+    assert source.facts.notes == ()
 
 
 def test_check_says_what_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

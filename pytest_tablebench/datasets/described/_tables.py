@@ -39,6 +39,11 @@ class DescribedTables:
         self._stored: Mapping[str, Row] | None = None
         self._latest: tuple[list[Any], str | None, Table] | None = None
 
+    @property
+    def notes(self) -> list[str]:
+        """Remarks for the user on how table files were read."""
+        return self._files.notes
+
     def place(self, row: Row) -> str | None:
         """Return the name of a row's table, without reading the table; None if it has no name."""
         section = self._section
