@@ -215,6 +215,12 @@ def test_another_table_of_a_page_is_named_and_can_be_sent(tmp_path: Path) -> Non
     assert source.facts.notes == ()
 
 
+def test_the_tables_of_a_long_page_are_counted_without_reading_them(tmp_path: Path) -> None:
+    write_folder(tmp_path / "mine", {"p.html": f"{PAGE}{' ' * 1_000_000}"})
+    (note,) = folder(tmp_path, "p.html").facts.notes
+    assert note.startswith("p.html: has 1 table after the first, which is sent; table = 3 under")
+
+
 def test_both_tables_of_a_page_can_be_sent(tmp_path: Path) -> None:
     mine = write_folder(tmp_path / "mine", {"p.html": PAGE})
     (mine / "questions.csv").write_text("table,question,answer\np.html | p.html#2,How many?,4\n")
@@ -230,9 +236,12 @@ def test_a_title_in_a_page_of_short_rows_is_left_out(tmp_path: Path) -> None:
         "<table><tr><td>Staff</td></tr><tr><td>shop</td><td>staff</td></tr>"
         "<tr><td>North</td><td>4</td></tr></table>"
     )
-    write_folder(tmp_path / "mine", {"p.html": page})
+    write_folder(tmp_path / "mine", {"p.html": page + page})
     (problem,) = folder(tmp_path, "p.html").problems
     assert 'titles are above it, header_row = 2 under [tables."p.html"]' in str(problem)
+    assert str(problem).endswith(
+        'table = 2 under [tables."p.html"] in tablebench.toml sends the next'
+    )
     assert sent(folder(tmp_path, "p.html", "header_row = 2")) == Table(
         ["shop", "staff"], [["North", "4"]]
     )

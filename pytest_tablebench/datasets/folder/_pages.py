@@ -8,19 +8,27 @@ from collections.abc import Iterator
 from pytest_tablebench.datasets.folder._parts import FileLines, place_of
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 
-_HIDDEN = re.compile(
-    r"<!--.*?-->|<(script|style|template|noscript)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL
-)
-_TAG = re.compile(r"<(/?)table\b", re.IGNORECASE)
+_MARK = re.compile(r"<!--|-->|<(/?)(table|script|style|template|noscript)(?![\w-])", re.IGNORECASE)
 _MOST_READ = 3
 """The most tables of a page that are read for a remark."""
+_MOST_CHARACTERS = 1_000_000
+"""The longest page whose other tables are read for a remark, in characters."""
 
 
 def page_remarks(text: str, table: Table, key: str) -> Iterator[str]:
     """Yield remarks on a page whose first table is sent, with the settings that send others."""
-    for index in _outer_tables(text)[1 : _MOST_READ + 1]:
+    where = place_of(key)
+    others = _outer_tables(text)[1:]
+    if others and len(text) > _MOST_CHARACTERS:
+        count = counted(len(others), "table")
+        yield (
+            f"has {count} after the first, which is sent; table = {others[0] + 1} {where} sends "
+            f"the next"
+        )
+        others = []
+    for index in others[:_MOST_READ]:
         try:
             other = Table.from_html(text, index=index, structure=True)
         except TableError:  # it is hidden, or empty
@@ -28,20 +36,21 @@ def page_remarks(text: str, table: Table, key: str) -> Iterator[str]:
         if len(other.header) > 1 and len(other.lines) > 1:
             yield (
                 f"has another table, {_names(other)}; the first, {_names(table)}, is sent; "
-                f"table = {index + 1} {place_of(key)} sends the other one"
+                f"table = {index + 1} {where} sends the other one"
             )
             break
     yield from page_lines(table).remarks(key, is_page=True, has_captions=table.is_structured)
 
 
-def title_hint(text: str, index: int, key: str) -> str:
-    """Return the setting that leaves out titles above a table that is not read; "" without any."""
+def page_hint(text: str, index: int, key: str) -> str:
+    """Return the settings that help if a table is not read: without titles, or the next table."""
     try:
         captions = Table.from_html(text + "\n", index=index, structure=True).captions
     except TableError:
-        return ""
-    row = len(captions) + 1
-    return f"; if titles are above it, header_row = {row} {place_of(key)}" if captions else ""
+        captions = ()
+    row, others = len(captions) + 1, [other for other in _outer_tables(text) if other > index]
+    title = f"; if titles are above it, header_row = {row} {place_of(key)}" if captions else ""
+    return f"{title}; table = {others[0] + 1} {place_of(key)} sends the next" if others else title
 
 
 def page_lines(table: Table) -> FileLines:
@@ -54,13 +63,20 @@ def _outer_tables(text: str) -> list[int]:
     """Return the number in the page, from 0, of each table that is not inside another table."""
     indexes = []
     depth = count = 0
-    for match in _TAG.finditer(_HIDDEN.sub("", text)):
-        if match[1]:
+    end = ""  # of the comment or the hidden element around a mark
+    for match in _MARK.finditer(text):
+        mark = match[0].lower()
+        if end:
+            end = "" if mark == end else end
+        elif mark == "<!--":
+            end = "-->"
+        elif mark == "<table":
+            indexes += [count] if not depth else []
+            depth, count = depth + 1, count + 1
+        elif mark == "</table":
             depth = max(depth - 1, 0)
-            continue
-        if not depth:
-            indexes.append(count)
-        depth, count = depth + 1, count + 1
+        elif match[1] == "":
+            end = f"</{match[2].lower()}"
     return indexes
 
 

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.folder._delimited import (
     DelimitedText,
     delimiter_of,
 )
-from pytest_tablebench.datasets.folder._pages import page_lines, page_remarks, title_hint
+from pytest_tablebench.datasets.folder._pages import page_hint, page_lines, page_remarks
 from pytest_tablebench.datasets.folder._parts import FileLines, part_of, place_of
 from pytest_tablebench.datasets.folder._stored import StoredValues
 from pytest_tablebench.datasets.folder._text import MOST_BYTES, read_text
@@ -218,7 +218,7 @@ class FolderTables:
             try:
                 table = _require_size(html_table(text + "\n", index))
             except TableError as error:
-                raise DataError(f"{error}{title_hint(text, index, written)}") from None
+                raise DataError(f"{error}{page_hint(text, index, written)}") from None
             if not key:
                 self._note(written, page_remarks(text + "\n", table, written))
             return table
