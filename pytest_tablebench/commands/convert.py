@@ -73,7 +73,8 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
 def _table(written: str) -> Table:
     """Return the table of a file or a sheet as a run reads it; notes go to the standard error."""
     from pytest_tablebench.datasets.described import SETTINGS_FILE, read_description
-    from pytest_tablebench.datasets.folder.tables import FolderTables, split_sheet
+    from pytest_tablebench.datasets.folder import FolderDataset
+    from pytest_tablebench.datasets.folder.tables import split_sheet
 
     name, sheet = split_sheet(written)
     file = real_path(Path(name))
@@ -81,9 +82,7 @@ def _table(written: str) -> Table:
     description, mistakes = read_description(folder)
     if mistakes:
         raise DataError(f"{folder / SETTINGS_FILE}: {mistakes[0].text}")
-    tables = FolderTables(
-        folder, include_hidden=description.include_hidden, parts=description.tables
-    )
+    tables = FolderDataset("", ".", "", description).table_reader(folder)
     table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
     for note in tables.notes:
         sys.stderr.write(f"note: {printable(note, 400)}\n")
