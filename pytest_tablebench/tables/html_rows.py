@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.html_limits import check_markup
 from pytest_tablebench.tables.html_styles import Look, Looks
-from pytest_tablebench.tables.shown_marks import lowered, raised, struck
+from pytest_tablebench.tables.shown_marks import apart, lowered, raised, struck
 from pytest_tablebench.tables.text_files import has_line_end, read_text
 
 if TYPE_CHECKING:
@@ -71,12 +73,11 @@ def _blank(match: re.Match[str]) -> str:
 
 def _plain(match: re.Match[str]) -> str:
     """Return marked text as plain text; its outer blanks and line ends are outside the mark."""
-    inner = match[2].strip(f" {_LINE_ENDS}")
-    start, _, end = match[2].partition(inner) if inner else (match[2], "", "")
-    if match[1] == _STRUCK:
-        return start + struck(inner) + end
-    before = match.string[max(match.start() - 1, 0) : match.start()]
-    return start + (raised if match[1] == _RAISED else lowered)(inner, start or before) + end
+    mark: Callable[[str], str] = struck
+    if match[1] != _STRUCK:
+        before = match.string[max(match.start() - 1, 0) : match.start()]
+        mark = partial(raised if match[1] == _RAISED else lowered, before=before)
+    return apart(mark, match[2], f" {_LINE_ENDS}")
 
 
 def _line_end(match: re.Match[str]) -> str:

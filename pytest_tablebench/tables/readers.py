@@ -83,11 +83,12 @@ def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
     return read_bytes(file, where, ""), file.name, where
 
 
-def open_workbook(data: bytes, where: str) -> tuple[Workbook, bool]:
+def open_workbook(data: bytes, where: str, *, marks: bool = True) -> tuple[Workbook, bool]:
     """Return a workbook, and whether it lacks number formats and hidden lines.
 
-    No formula is run. Raises `TableError` for a workbook that no library reads, or beyond the
-    limits of `workbook_package`.
+    With `marks`, raised and struck parts of texts have the marks of `shown_marks`. No formula is
+    run. Raises `TableError` for a workbook that no library reads, or beyond the limits of
+    `workbook_package`.
     """
     import openpyxl
 
@@ -101,7 +102,7 @@ def open_workbook(data: bytes, where: str) -> tuple[Workbook, bool]:
             # The warnings concern styles and validations, which do not affect cells.
             warnings.simplefilter("ignore")
             workbook = openpyxl.load_workbook(
-                io.BytesIO(data), read_only=False, data_only=True, keep_links=False
+                io.BytesIO(data), data_only=True, keep_links=False, rich_text=marks
             )
     except Exception:  # a file that another program opens can raise nearly any exception
         return stored_workbook(data, where), True
@@ -109,9 +110,11 @@ def open_workbook(data: bytes, where: str) -> tuple[Workbook, bool]:
     return workbook, False
 
 
-def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
+def open_sheet(
+    data: bytes, sheet: str | int, where: str, *, marks: bool = True
+) -> tuple[Worksheet, str]:
     """Return one sheet of a workbook and its label for messages, as `open_workbook` does."""
-    chosen = choose_sheet(open_workbook(data, where)[0], sheet, where)
+    chosen = choose_sheet(open_workbook(data, where, marks=marks)[0], sheet, where)
     return chosen, f"{where}, sheet {chosen.title!r}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _RAISED = str.maketrans("0123456789+-\N{MINUS SIGN}=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾")
 _LOWERED = str.maketrans("0123456789+-\N{MINUS SIGN}=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
@@ -27,6 +28,13 @@ def lowered(text: str, before: str) -> str:
     """Return lowered text: its digits as subscript characters if they follow a digit."""
     follows_digit = before[-1:].isdecimal() and _NUMBERS.fullmatch(text)
     return text.translate(_LOWERED) if follows_digit else text
+
+
+def apart(mark: Callable[[str], str], text: str, edges: str = " \t\r\n") -> str:
+    """Return a text with a mark; its outer characters of `edges` stay outside of the mark."""
+    inner = text.strip(edges)
+    start, _, end = text.partition(inner) if inner else (text, "", "")
+    return start + mark(inner) + end
 
 
 def struck(text: str) -> str:

@@ -93,17 +93,24 @@ class Table(TableContent):
 
     @classmethod
     def from_xlsx(
-        cls, path: str | PathLike[str], *, sheet: str | int = 0, structure: bool = False
+        cls,
+        path: str | PathLike[str],
+        *,
+        sheet: str | int = 0,
+        structure: bool = False,
+        marks: bool = True,
     ) -> Table:
         """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
 
         The table is the smallest block that contains every value. Its first row is the header,
         whose names become text ("" if empty). A formula has its last stored value. Dates and times
-        become ISO text, durations `26:00:00`. The file gives the table its name. Raises
+        become ISO text, durations `26:00:00`. Parts of a text that are raised or struck are marked
+        as in `from_html`. The file gives the table its name. Raises
         `TableError` for an unreadable file, an unknown or empty sheet, or merged cells.
 
         With `structure` the lines begin at A1, empty cells are "", and merged cells, header lines,
         row headers, indents, sections, captions and notes are read too (see `hierarchy.layout`).
+        Then, without `marks`, raised and struck text is plain.
         With or without `structure`, workbooks of more than 64 MiB unpacked, 100,000 lines, 250,000
         values or 250,000 cells under merged ones are refused.
         """
@@ -112,7 +119,7 @@ class Table(TableContent):
         if structure:
             from pytest_tablebench.tables.hierarchy import layout, xlsx
 
-            return layout.to_table(xlsx.read_xlsx_grid(path, sheet=sheet), cls)
+            return layout.to_table(xlsx.read_xlsx_grid(path, sheet=sheet, marks=marks), cls)
 
         return readers.read_xlsx(cls, path, sheet=sheet)
 
