@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.encodings import declared_encoding
 from pytest_tablebench.util.names import printable
 
 
@@ -25,13 +26,14 @@ def read_text(
     where = f"{kind} file '{printable(str(path), 300)}'"
     hint = f"; {kind} text instead of a path {rule}" if isinstance(source, str) else ""
     data = read_bytes(path, where, hint)
+    encoding = declared_encoding(data) if kind == "HTML" else ""
     try:
-        return data.decode("utf-8-sig"), path.name, where
+        return data.decode(encoding or "utf-8-sig"), path.name, where
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise TableError(
-            f"{where}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
-            f"convert the file to UTF-8"
+            f"{where}, line {line}: byte {error.object[error.start]:#04x} is not "
+            f"{encoding or 'UTF-8'}; convert the file to UTF-8"
         ) from error
 
 

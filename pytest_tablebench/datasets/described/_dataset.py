@@ -147,7 +147,11 @@ class DescribedDataset(FileDataset[DescribedRow]):
         if rows is None:
             return
         section = self.description.table
-        tables = None if section is None else DescribedTables(section, opened.folder)
+        tables = (
+            None
+            if section is None
+            else DescribedTables(section, opened.folder, self.description.encoding)
+        )
         for file in files:
             prefix = f"{Path(file).stem}-" if len(files) > 1 else ""
             for row in rows_of(opened.folder, file, rows.at):

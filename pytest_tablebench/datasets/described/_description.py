@@ -13,6 +13,7 @@ from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets.described._fields import path_problem
 from pytest_tablebench.datasets.described._sections import Mistake, SectionReader, toml_of
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.encodings import is_encoding
 from pytest_tablebench.util.names import known_names, printable
 
 SETTINGS_FILE = "tablebench.toml"
@@ -198,6 +199,7 @@ class DatasetDescription:
     licence: str = ""
     citation: str = ""
     include_hidden: bool = False
+    encoding: str = ""
     corrections: str = ""
     defaults: DefaultsSection = field(default_factory=DefaultsSection)
     upstream: UpstreamSection | None = None
@@ -248,6 +250,8 @@ def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...]
         yield ("defaults", "limit"), "limit must be a whole number from 1"
     for name in sorted(RESERVED & defaults.params.keys()):
         yield ("defaults", "params"), f"params cannot set {name}, which has an option"
+    if description.encoding and not is_encoding(description.encoding):
+        yield ("encoding",), f"unknown encoding {printable(description.encoding, 40)!r}"
     upstream = description.upstream
     if upstream is not None and upstream.host not in ("", *HOSTS):
         hint = known_names(upstream.host, HOSTS)

@@ -27,12 +27,13 @@ class DescribedTables:
     Arguments:
         section: the section `[table]` of the description.
         folder: the dataset's folder.
+        encoding: the encoding of table files that are not UTF-8.
     """
 
-    def __init__(self, section: TableSection, folder: Path) -> None:
+    def __init__(self, section: TableSection, folder: Path, encoding: str = "") -> None:
         self._section = section
         self._folder = folder
-        self._files = FolderTables(folder / section.folder)
+        self._files = FolderTables(folder / section.folder, encoding=encoding)
         self._stored: Mapping[str, Row] | None = None
         self._latest: tuple[list[Any], str | None, Table] | None = None
 

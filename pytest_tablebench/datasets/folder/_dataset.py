@@ -112,7 +112,10 @@ class FolderDataset(Dataset):
 
     def table_reader(self, folder: Path) -> FolderTables:
         """Return the reader of the folder's tables, with the folder's settings."""
-        return FolderTables(folder, include_hidden=self.description.include_hidden)
+        settings = self.description
+        return FolderTables(
+            folder, include_hidden=settings.include_hidden, encoding=settings.encoding
+        )
 
     def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:
         """Return the usable questions, and the problems of the others."""

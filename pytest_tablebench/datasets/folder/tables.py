@@ -40,17 +40,19 @@ class FolderTables:
     Arguments:
         folder: the folder; files outside of it are refused.
         include_hidden: whether to read hidden rows, columns and sheets of workbooks.
+        encoding: the encoding of text files that are not UTF-8; "" to recognize it.
 
     Attributes:
         digests: the SHA-256 of each file that was read, by its name in the folder.
         notes: remarks for the user on how files were read.
     """
 
-    def __init__(self, folder: Path, *, include_hidden: bool = False) -> None:
+    def __init__(self, folder: Path, *, include_hidden: bool = False, encoding: str = "") -> None:
         self.folder = folder
         self.digests: dict[str, str] = {}
         self.notes: list[str] = []
         self._include_hidden = include_hidden
+        self._encoding = encoding
         self._contents: dict[str, Table | str] = {}
         self._stored: dict[str, StoredValues] = {}
         self._sheets: dict[str, tuple[set[str], set[str]]] = {}
@@ -84,7 +86,7 @@ class FolderTables:
         """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
         try:
             path = self.path(name)
-            text, encoding = read_text(path)
+            text, encoding = read_text(path, self._encoding)
         except DataError as error:
             raise _named(name, error) from None
         self._read(name, path)
