@@ -26,15 +26,16 @@ _DECLARED_WITHIN = 4096
 
 # Browsers read a declared encoding as the larger one (Encoding Standard).
 _CODECS = (
-    (re.compile(r"(?:x-)?gb.*|chinese"), "gb18030"),
-    (re.compile(r"(?:x-)?s(?:hift)?[-_]?jis|ms_kanji|windows-31j"), "cp932"),
+    (re.compile(r"gb.*|chinese"), "gb18030"),
+    (re.compile(r"s(?:hift)?[-_]?jis|ms_kanji|windows-31j"), "cp932"),
     (re.compile(r"euc-kr|ks_?c.*|korean|windows-949"), "cp949"),
-    (re.compile(r"(?:x-x-)?big5.*|cn-big5"), "big5hkscs"),
+    (re.compile(r"(?:x-|cn-)?big5.*"), "big5hkscs"),
     (re.compile(r"iso-?8859-1|(?:us-)?ascii|latin-?1|windows-1252|cp1252"), "cp1252"),
     (re.compile(r"iso-?8859-9|latin-?5"), "cp1254"),
     (re.compile(r"iso-?8859-11|tis-620|windows-874"), "cp874"),
     (re.compile(r"utf-?(?:8|16.*)"), "utf-8-sig"),
-    (re.compile(r"(windows-125\d|iso-?8859-\d+|koi8-[ru]|euc-jp|iso-2022-jp|macintosh)"), ""),
+    (re.compile(r"(?:windows-|cp)125\d|iso-?8859-\d+|koi8-[ru]|euc-jp|iso-2022-jp"), ""),
+    (re.compile(r"latin-?\d|greek|hebrew|arabic|cyrillic|macintosh|mac-cyrillic|cp866"), ""),
 )
 
 _LETTERS = "À-ÖØ-öø-ÿŒœŠšŽžŸ"
@@ -107,6 +108,7 @@ def declared_encoding(data: bytes) -> str:
         return "utf-8-sig"
     match = _DECLARED.search(_COMMENT.sub(b"", data[:_DECLARED_WITHIN]))
     label = (match[1] or match[2]).decode("ascii", "replace").lower() if match else ""
+    label = label.removeprefix("x-")
     for pattern, codec in _CODECS:
         if pattern.fullmatch(label):
             return codec or label

@@ -29,6 +29,7 @@ _MARKED = re.compile(f"([{_INLINE}])([^{_INLINE}{_END}]*)(?:{_END}|$)")
 _BETWEEN = re.compile(f" ?[{_LINE_ENDS}](?:[{_LINE_ENDS} ]*)")
 _BETWEEN_WRITTEN = re.compile(f"[{_LINE_ENDS}]+")
 _SOURCE_ENDS = re.compile(r"(?<![ \t\r\n])[ \t]*[\r\n][ \t\r\n]*")
+_ITEMS = {"p": "p", "li": "li", "dt": "dd", "dd": "dd", "option": "option"}
 _EDGE_MARKS = {"br": _BREAK, "tr": _ROW, "td": _TAB, "th": _TAB}
 
 
@@ -190,6 +191,9 @@ class _Context(NamedTuple):
     cell: ShownCell | None = None
     is_inner: bool = False
     """Whether the nodes are in an inner table, whose text is part of its cell."""
+    item: tuple[str, Look] | None = None
+    """The kind of the open paragraph or list item, which may have no end tag, and the look of the
+    element around it."""
     closing: str = ""
     """The mark at the end of the element."""
 
@@ -256,10 +260,17 @@ class _Reader:
         self._rows.append(ShownRow([], "" if group is None else group.name, self._number))
 
     def _inside_cell(self, node: bs4.Tag, place: _Context) -> _Context:
-        look = self._looks.of(node, place.look)
+        item, outer = place.item, place.look
+        look = self._looks.of(node, outer)
+        kind = _ITEMS.get(node.name, "")
+        if item is not None and (kind == item[0] or (item[0] == "p" and look.is_block)):
+            outer = item[1]  # the start of this element ends the open one
+            look = self._looks.of(node, outer)
+        if kind or look.is_block:
+            item = (kind, outer) if kind else None
         is_inner = place.is_inner or node.name == "table"
         opening, closing = _marks(node, place.look, look)
-        place = place._replace(look=look, is_inner=is_inner, closing=closing)
+        place = place._replace(look=look, is_inner=is_inner, closing=closing, item=item)
         if place.cell is None or look.is_hidden:
             return place._replace(closing="")
         self._add(opening, place)

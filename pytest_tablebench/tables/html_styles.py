@@ -38,9 +38,10 @@ _BY_NAME: Mapping[str, Mapping[str, bool]] = {
 _PARTS = frozenset(("tr", "thead", "tbody", "tfoot"))
 _KEEPS_BLANKS = frozenset(("pre", "pre-wrap", "break-spaces"))
 _DECLARATION = re.compile(
-    r"(?:^|;)\s*(display|visibility|white-space|vertical-align|float|position|text-decoration)"
+    r"(?:^|;)\s*(display|visibility|white-space|vertical-align|float|position|top|text-decoration)"
     r"(?:-line)?\s*:\s*([^;]*)"
 )
+_RAISED = re.compile(r"super|\+?(?:[1-9]\d{0,5}|0?\.[1-9]\d{0,5})(?:\.\d{0,5})?(?:%|[a-z]{2,3})")
 _SHOWS = re.compile(r"display|visibility|line-through|:\s*super|white-space\s*:\s*(?:pre|break)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _LAST = re.compile(r"[^\s>+~]+$")
@@ -151,8 +152,9 @@ def _look(name: str, styles: tuple[str, str], states: tuple[bool, bool], outer: 
     if blanks := _word(style, "white-space"):
         changes["keeps_blanks"] = blanks in _KEEPS_BLANKS
         changes["keeps_line_ends"] = blanks in _KEEPS_BLANKS or blanks == "pre-line"
-    if _word(style, "vertical-align") == "super" and name not in {"td", "th", *_PARTS}:
-        changes["is_raised"] = True
+    is_shifted = _word(style, "position") == "relative" and _word(style, "top").startswith("-")
+    if is_shifted or _RAISED.fullmatch(_word(style, "vertical-align")):
+        changes["is_raised"] = outer.is_raised or name not in {"td", "th", "div", "p", *_PARTS}
     if "line-through" in style.get("text-decoration", ""):
         changes["is_struck"] = True
     return outer._replace(**changes)

@@ -25,8 +25,10 @@ def raised(text: str, before: str) -> str:
 
 
 def lowered(text: str, before: str) -> str:
-    """Return lowered text: its digits as subscript characters if they follow a digit."""
-    follows_digit = before[-1:].isdecimal() and _NUMBERS.fullmatch(text)
+    """Return lowered text: its digits as subscript characters after a digit or a slash."""
+    follows_digit = (before[-1:].isdecimal() or before[-1:] in {"/", "⁄"}) and _NUMBERS.fullmatch(
+        text
+    )
     return text.translate(_LOWERED) if follows_digit else text
 
 

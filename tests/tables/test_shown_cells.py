@@ -52,6 +52,14 @@ def test_tables_rows_and_cells_that_are_not_shown_are_left_out() -> None:
     assert table == Table(["n", "x"], [["A", "5"], ["E", "9"]])
 
 
+def test_a_hidden_item_without_an_end_tag_hides_no_other() -> None:
+    table = Table.from_html(
+        "<table><tr><td><ul><li hidden>9<li>20</ul><td><p hidden>9<p>5<td><p hidden>9<div>6</div>"
+        "<td><dl><dt hidden>9<dd>7</dl><td><ul><li hidden>9<ul><li>8</ul></ul>7</table>"
+    )
+    assert table.header == ("20", "5", "6", "7", "7")
+
+
 def test_missing_tables_are_counted_with_those_that_are_not_shown() -> None:
     with pytest.raises(TableError, match="there are: none, and 1 that browsers do not show"):
         Table.from_html("<table hidden><tr><td>0</table>")
@@ -67,7 +75,11 @@ def test_raised_lowered_and_struck_text_stays_apart() -> None:
         "12.5<sup>*</sup>": "12.5*",
         "1<sup>st</sup>": "1st",
         "9<span style='vertical-align:super'>1</span>": "9¹",
+        "9<span style='position:relative;top:-3.5pt;vertical-align:baseline'>1</span>": "9¹",
+        "9<span style='vertical-align:30%'>1</span>": "9¹",
+        "<span style='vertical-align:0px'>9</span>": "9",
         "101<sub>2</sub>": "101₂",
+        "2 <sup>1</sup>/<sub>2</sub>": "2 ¹/₂",
         "H<sub>2</sub>O": "H2O",
         "<s>12</s>13": "~~12~~13",
     }
