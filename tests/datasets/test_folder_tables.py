@@ -114,6 +114,16 @@ def test_other_encodings_are_read_and_named(data: bytes, encoding: str, tmp_path
     assert source.facts.notes == (f"a.csv was read as {encoding}",)
 
 
+def test_the_folder_names_the_encoding_of_its_files(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.csv": "名称\n茶\n".encode("gb18030"),
+        "questions.csv": "table,question,answer\na.csv,?,茶\n",
+        "tablebench.toml": 'encoding = "gbk"\n',
+    }
+    source = opened(tmp_path, files)
+    assert source.example("2").inputs["table"].lines == (("名称",), ("茶",))
+
+
 def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:
     (problem,) = asked("bad.csv", {"bad.csv": "a,b\n1,2\n3\n"}, tmp_path)
     assert problem.startswith("mine/questions.csv, row 2, field 'table': bad.csv: line 3: 1 cell")

@@ -120,8 +120,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self._require(folder, [*_names(files.test), *self._stored_in()])
         tests = files_at(folder, _names(files.test))
         section = description.table
-        parts = description.tables
-        tables = None if section is None else DescribedTables(section, folder, parts)
+        tables = None if section is None else DescribedTables(section, folder, description)
 
         def demonstrations() -> Sequence[DescribedRow]:
             if not files.demonstrations:

@@ -13,6 +13,7 @@ from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets.described._fields import path_problem
 from pytest_tablebench.datasets.described._sections import Mistake, SectionReader, toml_of
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.encodings import is_encoding
 from pytest_tablebench.tables.table_part import TablePart, area_of
 from pytest_tablebench.util.names import known_names, printable
 
@@ -199,6 +200,7 @@ class DatasetDescription:
     licence: str = ""
     citation: str = ""
     include_hidden: bool = False
+    encoding: str = ""
     corrections: str = ""
     tables: Mapping[str, TablePart] = field(default_factory=dict)
     defaults: DefaultsSection = field(default_factory=DefaultsSection)
@@ -256,6 +258,8 @@ def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...]
             yield ("tables", name), f"{shown}: range must be two corners, as B4:F20"
         if part.range and (part.table or part.header_row):
             yield ("tables", name), f"{shown}: range excludes table and header_row"
+    if description.encoding and not is_encoding(description.encoding):
+        yield ("encoding",), f"unknown encoding {printable(description.encoding, 40)!r}"
     upstream = description.upstream
     if upstream is not None and upstream.host not in ("", *HOSTS):
         hint = known_names(upstream.host, HOSTS)

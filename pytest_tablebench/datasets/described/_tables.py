@@ -9,7 +9,7 @@ from operator import is_
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets.described._description import TableSection
+from pytest_tablebench.datasets.described._description import DatasetDescription, TableSection
 from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
 from pytest_tablebench.datasets.folder._delimited import DelimitedText
@@ -18,7 +18,6 @@ from pytest_tablebench.datasets.rows import BadRowError, cells
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.tables.table_part import TablePart
 
 _FIELD = re.compile(r"\{([^{}]{1,200})\}")
 
@@ -29,13 +28,17 @@ class DescribedTables:
     Arguments:
         section: the section `[table]` of the description.
         folder: the dataset's folder.
-        parts: the settings of table files.
+        description: the settings of table files.
     """
 
-    def __init__(self, section: TableSection, folder: Path, parts: Mapping[str, TablePart]) -> None:
+    def __init__(
+        self, section: TableSection, folder: Path, description: DatasetDescription
+    ) -> None:
         self._section = section
         self._folder = folder
-        self._files = FolderTables(folder / section.folder, parts=parts)
+        self._files = FolderTables(
+            folder / section.folder, encoding=description.encoding, parts=description.tables
+        )
         self._stored: Mapping[str, Row] | None = None
         self._latest: tuple[list[Any], str | None, Table] | None = None
 

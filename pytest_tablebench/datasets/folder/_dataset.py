@@ -112,9 +112,12 @@ class FolderDataset(Dataset):
 
     def table_reader(self, folder: Path) -> FolderTables:
         """Return the reader of the folder's tables, with the folder's settings."""
-        description = self.description
+        settings = self.description
         return FolderTables(
-            folder, include_hidden=description.include_hidden, parts=description.tables
+            folder,
+            include_hidden=settings.include_hidden,
+            encoding=settings.encoding,
+            parts=settings.tables,
         )
 
     def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:

@@ -46,6 +46,7 @@ class FolderTables:
     Arguments:
         folder: the folder; files outside of it are refused.
         include_hidden: whether to read hidden rows, columns and sheets of workbooks.
+        encoding: the encoding of text files that are not UTF-8; "" to recognize it.
         parts: the settings of tables, by the names in questions or by patterns of them.
 
     Attributes:
@@ -58,12 +59,14 @@ class FolderTables:
         folder: Path,
         *,
         include_hidden: bool = False,
+        encoding: str = "",
         parts: Mapping[str, TablePart] | None = None,
     ) -> None:
         self.folder = folder
         self.digests: dict[str, str] = {}
         self.notes: list[str] = []
         self._include_hidden = include_hidden
+        self._encoding = encoding
         self._parts = parts or {}
         self._unused_parts = set(self._parts)
         self._contents: dict[str, Table | str] = {}
@@ -99,7 +102,7 @@ class FolderTables:
         """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
         try:
             path = self.path(name)
-            text, encoding = read_text(path)
+            text, encoding = read_text(path, self._encoding)
         except DataError as error:
             raise _named(name, error) from None
         self._read(name, path)
