@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands.tree import read_structured
-from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.errors import DataError, SettingsError, writing
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.tables.table import Table
 
 _FORMATS = {
     **{name: name for name in ("latex", "html", "markdown", "csv", "json")},
@@ -23,9 +27,15 @@ def add_parser(commands: Any) -> None:
         "convert",
         help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture",
         description="Write a table as a model sees it: LaTeX, HTML, Markdown, CSV, JSON or a "
-        "picture.",
+        "picture. The settings in a tablebench.toml next to the file, or in the folder above, "
+        "apply.",
     )
-    parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="file of any kind that a run reads, such as .xlsx, .html or .csv; FILE#SHEET is one "
+        "sheet",
+    )
     parser.add_argument("--to", required=True, choices=tuple(_FORMATS), help="format to write")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
     parser.add_argument(
@@ -43,7 +53,8 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
 
     if options.to == "png" and options.out is None:
         raise SettingsError("--to png needs -o FILE")
-    content = serialize(read_structured(options.table, options.sheet), _FORMATS[options.to])
+    written = options.table if options.sheet is None else f"{options.table}#{options.sheet}"
+    content = serialize(_table(written), _FORMATS[options.to])
     if options.out is None:
         # Line ends stay; other control characters of a cell must not reach a terminal.
         return [printable(line, len(line) or 1) for line in str(content).split("\n")], 0
@@ -57,3 +68,22 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
             file.write(piece if isinstance(piece, bytes) else piece.encode())
         lines.append(printable(str(path)))
     return lines, 0
+
+
+def _table(written: str) -> Table:
+    """Return the table of a file or a sheet as a run reads it; notes go to the standard error."""
+    from pytest_tablebench.datasets.described import SETTINGS_FILE, read_description
+    from pytest_tablebench.datasets.folder import FolderDataset
+    from pytest_tablebench.datasets.folder.tables import split_sheet
+
+    name, sheet = split_sheet(written)
+    file = real_path(Path(name))
+    folder = next((up for up in file.parents[:2] if (up / SETTINGS_FILE).is_file()), file.parent)
+    description, mistakes = read_description(folder)
+    if mistakes:
+        raise DataError(f"{folder / SETTINGS_FILE}: {mistakes[0].text}")
+    tables = FolderDataset("", ".", "", description).table_reader(folder)
+    table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
+    for note in tables.notes:
+        sys.stderr.write(f"note: {printable(note, 400)}\n")
+    return table

@@ -43,7 +43,7 @@ def _tree(options: argparse.Namespace) -> tuple[list[str], int]:
 
     if options.why:
         return _why(options.table, options.sheet), 0
-    table = read_structured(options.table, options.sheet)
+    table = _read_structured(options.table, options.sheet)
     tree = true_tree(table)
     if options.tuples:
         return [printable(str(header), 400) for header in tree.headers], 0
@@ -81,7 +81,7 @@ def _check_kind(path: Path, sheet: str | None) -> None:
         raise DataError(f"{path}: must be a .xlsx, .html or .csv file")
 
 
-def read_structured(path: Path, sheet: str | None) -> Table:
+def _read_structured(path: Path, sheet: str | None) -> Table:
     """Return the table of a file with its header levels. Raises `DataError` or `TableError`."""
     from pytest_tablebench.tables.table import Table
 

@@ -203,11 +203,14 @@ class FileDataset(Dataset, Generic[R]):
         pool: Callable[[], Sequence[R]],
         *,
         files: Sequence[str],
-        notes: tuple[str, ...],
+        notes: Sequence[str],
         place: str,
         as_given: Callable[[Table, str], Content | None] = lambda *_: None,
     ) -> RowSource[R]:
-        """Return rows as a source; `files` are recorded by their digests."""
+        """Return rows as a source; `files` are recorded by their digests.
+
+        Reading rows may still add `notes`.
+        """
         return RowSource(
             test,
             pool,
@@ -216,7 +219,7 @@ class FileDataset(Dataset, Generic[R]):
             stratum=self.stratum,
             does_not_apply=self.does_not_apply,
             facts=lambda: SourceFacts(
-                {name: file_digest(opened.folder / name) for name in files}, notes
+                {name: file_digest(opened.folder / name) for name in files}, tuple(notes)
             ),
             problems=opened.problems,
             place=place,

@@ -68,7 +68,7 @@ def realhit_judged(
     """
     facts: dict[str, Any] = {"question": question, "decimal_comma": decimal_comma}
     parts = dict(realhit_analysis(prediction, references, compat=compat, **facts).parts)
-    shown = file_of(table) if compat == "fixed" or subtype in _WITH_TABLE else None
+    shown = _shown(table, compat, subtype)
     reference = str(references[0]) if references else ""
     messages = [judge_message(question, reference, str(prediction), subtype, shown)]
     for _attempt in range(TRIES[compat]):
@@ -89,6 +89,13 @@ def realhit_judged(
         parts=parts,
         flags=(UNREADABLE,),
     )
+
+
+def _shown(table: TableFile | Table | None, compat: Compat, subtype: str) -> TableFile | None:
+    """Return the table for the judge; in `fixed`, with the cells that the model receives."""
+    if compat == "reference":
+        return file_of(table) if subtype in _WITH_TABLE else None
+    return TableFile(table) if isinstance(table, Table) else table
 
 
 def judge_message(

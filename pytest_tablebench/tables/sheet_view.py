@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,14 @@ class SheetView:
     Arguments:
         hidden_rows: the number of omitted hidden rows with values.
         hidden_columns: the number of omitted hidden columns with values.
+        omitted: the numbers of all omitted rows, and of all omitted columns.
         stored: for each shown text that differs from its stored values, these values as texts.
         unreadable: format codes that are not supported; their cells keep the stored value.
     """
 
     hidden_rows: int = 0
     hidden_columns: int = 0
+    omitted: tuple[Sequence[int], Sequence[int]] = ((), ())
     stored: Mapping[str, tuple[str, ...]] | None = None
     unreadable: tuple[str, ...] = ()
 
@@ -44,9 +46,11 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
     `where` is its label in messages; `include_hidden` keeps hidden rows and columns. Raises
     `TableError` for a sheet with more than 20,000,000 characters, or 6,000,000 of number formats.
     """
-    hidden_rows, hidden_columns = 0, 0
+    omitted: tuple[list[int], list[int]] = [], []
     if not include_hidden:
-        hidden_rows, hidden_columns = _remove_hidden(sheet)
+        filled = {cell.row for cell in sheet._cells.values() if cell.value is not None}
+        omitted = _hidden_rows(sheet, filled), _hidden_columns(sheet)
+    hidden_rows, hidden_columns = _remove(sheet, *omitted)
     codes: dict[int, str] = {}
     stored: dict[str, dict[str, None]] = {}
     unreadable: dict[str, None] = {}
@@ -82,6 +86,7 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
     return SheetView(
         hidden_rows,
         hidden_columns,
+        omitted,
         {text: tuple(values) for text, values in stored.items()},
         tuple(unreadable),
     )
@@ -98,12 +103,11 @@ def _set_text(cell: SheetCell, text: str) -> None:
     cell._value = float(text) if is_number else text  # type: ignore[attr-defined]
 
 
-def _remove_hidden(sheet: Worksheet) -> tuple[int, int]:
-    """Remove hidden rows and columns; return how many of each had values."""
-    filled = [cell for cell in sheet._cells.values() if cell.value is not None]
-    rows, columns = _hidden_rows(sheet, {cell.row for cell in filled}), _hidden_columns(sheet)
+def _remove(sheet: Worksheet, rows: list[int], columns: list[int]) -> tuple[int, int]:
+    """Remove rows and columns by their sorted numbers; return how many of each had values."""
     if not rows and not columns:
         return 0, 0
+    filled = [cell for cell in sheet._cells.values() if cell.value is not None]
     _shift_merged(sheet, rows, columns)
     removed_rows, removed_columns, cells = set(), set(), {}
     for cell in filled:

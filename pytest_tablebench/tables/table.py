@@ -60,43 +60,57 @@ class Table(TableContent):
 
     @classmethod
     def from_html(
-        cls, source: str | PathLike[str], *, index: int = 0, structure: bool = False
+        cls,
+        source: str | PathLike[str],
+        *,
+        index: int = 0,
+        structure: bool = False,
+        marks: bool = True,
     ) -> Table:
         """Read the `index`-th `<table>` (from 0, in document order) of an HTML text or file.
 
-        `source` is the text itself if it has a line end or a `<table`, else the path of a UTF-8
-        file, which gives the table its name. The header is the last row of `<thead>` (rows above it
-        are dropped), or the first row. Cells are text with white space as written, `<br>` as a line
-        end and an inner table as its plain text. End tags may be missing where HTML allows it.
-        Raises `TableError` for an unreadable file, a missing table, ragged rows or merged cells.
+        `source` is the text itself if it has a line end or a `<table`, else the path of a file,
+        which gives the table its name. Tables, rows and text that a browser does not show are left
+        out. The header is the last row of `<thead>` (rows above it are dropped), or the first row.
+        Cells have the text that a browser shows: blocks and rows of inner tables are on lines of
+        their own, raised digits are superscript characters (`10²`), other raised text follows `^`,
+        and struck text is between `~~`. End tags may be missing where HTML allows it. Raises
+        `TableError` for an unreadable file, a missing table, ragged rows or merged cells.
 
         With `structure` merged cells, header lines, row headers, sections, captions and notes are
-        read too (see `hierarchy.layout`). Rows may then be short, and line ends in the source
-        become blanks. With or without `structure`, texts of more than 100,000 rows or cells, or
-        20,000,000 characters, are refused.
+        read too (see `hierarchy.layout`), and rows may be short. Then, without `marks`, blanks stay
+        and raised and struck text is plain, as in published benchmarks' own files. Texts of more
+        than 100,000 rows or cells, or 20,000,000 characters, are refused.
         """
-        from pytest_tablebench.tables import readers
+        from pytest_tablebench.tables.hierarchy import html
 
         if structure:
-            from pytest_tablebench.tables.hierarchy import html, layout
+            from pytest_tablebench.tables.hierarchy import layout
 
-            return layout.to_table(html.read_html_grid(source, index=index), cls)
+            return layout.to_table(html.read_html_grid(source, index=index, is_marked=marks), cls)
 
-        return readers.read_html(cls, source, index=index)
+        return html.read_html(cls, source, index=index)
 
     @classmethod
     def from_xlsx(
-        cls, path: str | PathLike[str], *, sheet: str | int = 0, structure: bool = False
+        cls,
+        path: str | PathLike[str],
+        *,
+        sheet: str | int = 0,
+        structure: bool = False,
+        marks: bool = True,
     ) -> Table:
         """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
 
         The table is the smallest block that contains every value. Its first row is the header,
         whose names become text ("" if empty). A formula has its last stored value. Dates and times
-        become ISO text, durations `26:00:00`. The file gives the table its name. Raises
+        become ISO text, durations `26:00:00`. Parts of a text that are raised or struck are marked
+        as in `from_html`. The file gives the table its name. Raises
         `TableError` for an unreadable file, an unknown or empty sheet, or merged cells.
 
         With `structure` the lines begin at A1, empty cells are "", and merged cells, header lines,
         row headers, indents, sections, captions and notes are read too (see `hierarchy.layout`).
+        Then, without `marks`, raised and struck text is plain.
         With or without `structure`, workbooks of more than 64 MiB unpacked, 100,000 lines, 250,000
         values or 250,000 cells under merged ones are refused.
         """
@@ -105,7 +119,7 @@ class Table(TableContent):
         if structure:
             from pytest_tablebench.tables.hierarchy import layout, xlsx
 
-            return layout.to_table(xlsx.read_xlsx_grid(path, sheet=sheet), cls)
+            return layout.to_table(xlsx.read_xlsx_grid(path, sheet=sheet, marks=marks), cls)
 
         return readers.read_xlsx(cls, path, sheet=sheet)
 

@@ -81,6 +81,7 @@ def test_the_settings_file_sets_name_and_layout(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("name = 3", "tablebench.toml: line 1: name must be a text"),
+        ('encoding = "gbq"', "tablebench.toml: line 1: unknown encoding 'gbq'"),
         ("nam = 'x'", "unknown key 'nam'; did you mean 'name'?"),
         ("name = ", "tablebench.toml: Invalid value"),
         ("[defaults]\nshots = -1", "tablebench.toml: line 2: shots must be a whole number"),

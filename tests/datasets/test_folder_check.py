@@ -287,7 +287,10 @@ def test_fix_corrects_only_unambiguous_mistakes(
     )
     folder = write_folder(
         tmp_path / "mine",
-        {"questions.csv": questions, "t.csv": "name,,age,\nJosé,,3,\nAnn,,4,\n".encode("latin-1")},
+        {
+            "questions.csv": questions,
+            "t.csv": "sep=,\nname,,age,\nJosé,,3,\nAnn,,4,\n".encode("latin-1"),
+        },
     )
     assert main(["check", str(tmp_path), "--fix"]) == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -300,7 +303,7 @@ def test_fix_corrects_only_unambiguous_mistakes(
         "mine/questions.csv, row 8, field 'question': repeats row 4; remove one of them",
         "mine: 5 questions (3 text, 2 number), 1 problem",
     ]
-    assert (folder / "t.csv").read_bytes().decode() == "name,age\nJosé,3\nAnn,4\n"
+    assert (folder / "t.csv").read_bytes().decode() == "sep=,\nname,age\nJosé,3\nAnn,4\n"
     # Row numbers are the ids of rows without one, so no line is removed.
     changed = questions.replace(";t.csv;Who is 4?;Ann\r\n" * 2, ";t.csv;Who is 4?;Ann\r\n\r\n")
     changed = changed.replace('a;t.csv;"How', 'a-2;t.csv;"How').replace(

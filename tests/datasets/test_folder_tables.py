@@ -56,6 +56,48 @@ def test_tsv_html_and_semicolons_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "Name, first;Age\nLovelace, Ada;36\nHopper, Grace;85\n",
+            [["Name, first", "Age"], ["Lovelace, Ada", "36"], ["Hopper, Grace", "85"]],
+        ),
+        (
+            "City;Area, km2\nParis;105,4\nRome;1285,0\n",
+            [["City", "Area, km2"], ["Paris", "105,4"], ["Rome", "1285,0"]],
+        ),
+        ("a, b, c;d\nx;1\ny, z;2\n", [["a, b, c", "d"], ["x", "1"], ["y, z", "2"]]),
+        ("Last, first\tTown\nDoe, J.\tUlm\n", [["Last, first", "Town"], ["Doe, J.", "Ulm"]]),
+        ("id,names\n1,x;y\n2,p;q;r\n", [["id", "names"], ["1", "x;y"], ["2", "p;q;r"]]),
+        (
+            "id,year,alias;name\n1,2020,x;y\n2,2021,p;q\n",
+            [["id", "year", "alias;name"], ["1", "2020", "x;y"], ["2", "2021", "p;q"]],
+        ),
+        ("name,marks\nAda,1;2\nBo,3;4\n", [["name", "marks"], ["Ada", "1;2"], ["Bo", "3;4"]]),
+        ("sep=;\nname;x\ntea, green;5\n", [["name", "x"], ["tea, green", "5"]]),
+        ('"SEP=|"\r\nname|x\r\ntea|5\r\n', [["name", "x"], ["tea", "5"]]),
+        (
+            "Tea;Price, net\nOolong;€ 1,50\nMate;2,30 kg\n",
+            [["Tea", "Price, net"], ["Oolong", "€ 1,50"], ["Mate", "2,30 kg"]],
+        ),
+    ],
+)
+def test_the_separator_fits_all_lines_and_leaves_numbers_whole(
+    text: str, lines: list[list[str]], tmp_path: Path
+) -> None:
+    questions = "table,question,answer\na.csv,How many lines?,3\n"
+    table = (
+        opened(tmp_path, {"a.csv": text, "questions.csv": questions}).example("2").inputs["table"]
+    )
+    assert [list(line) for line in table.lines] == lines
+
+
+def test_lines_are_counted_from_the_line_that_names_the_separator(tmp_path: Path) -> None:
+    (problem,) = asked("a.csv", {"a.csv": "sep=;\na;b\n1\n"}, tmp_path)
+    assert "a.csv: line 3: 1 cell, the header has 2" in problem
+
+
+@pytest.mark.parametrize(
     ("data", "encoding"),
     [
         ("name\nJosé\n".encode("latin-1"), "latin-1"),
@@ -70,6 +112,16 @@ def test_other_encodings_are_read_and_named(data: bytes, encoding: str, tmp_path
     source = opened(tmp_path, files)
     assert source.example("2").inputs["table"].rows[0][0].startswith("José")
     assert source.facts.notes == (f"a.csv was read as {encoding}",)
+
+
+def test_the_folder_names_the_encoding_of_its_files(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.csv": "名称\n茶\n".encode("gb18030"),
+        "questions.csv": "table,question,answer\na.csv,?,茶\n",
+        "tablebench.toml": 'encoding = "gbk"\n',
+    }
+    source = opened(tmp_path, files)
+    assert source.example("2").inputs["table"].lines == (("名称",), ("茶",))
 
 
 def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:

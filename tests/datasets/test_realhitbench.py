@@ -149,7 +149,10 @@ def test_a_chart_is_drawn_from_the_table_in_the_prompt(tmp_path: Path, opened: O
     task = run.renderer.task(Case("realhit_cg", "8", "csv", "transpose", "m", "id"))
     file = tmp_path / "changed.xlsx"
     file.write_bytes(task.example.context["table"].read("table.xlsx"))
-    assert Table.from_xlsx(file, structure=True).lines == task.example.inputs["table"].lines
+    assert (
+        Table.from_xlsx(file, structure=True, marks=False).lines
+        == task.example.inputs["table"].lines
+    )
     assert "table.xlsx" in task.prompt
     assert run.source("realhit_cg").example_ids(None) == ["8"]
     [problem] = run.source("realhit_cg").problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -55,6 +56,19 @@ def test_only_the_mode_fixed_sends_the_table_to_every_judge() -> None:
     _, [fixed] = judged("[Score]: 1", **GIVEN)
     _, [reference] = judged("[Score]: 1", compat="reference", **GIVEN)
     assert ("Oslo" in fixed, "Oslo" in reference) == (True, False)
+
+
+def test_the_judge_gets_the_cells_that_the_model_gets() -> None:
+    # The published code reads the table's numbers, so `reference` has no zeros at their end.
+    context = {
+        **GIVEN,
+        "subtype": "Anomaly Analysis",
+        "table": Table(["x"], [["12.500"], ["3.10"]]),
+    }
+    _, [fixed] = judged("[Score]: 1", **context)
+    _, [reference] = judged("[Score]: 1", compat="reference", **context)
+    assert re.findall(r"\d+\.\d+", fixed) == ["12.500", "3.10"]
+    assert re.findall(r"\d+\.\d+", reference) == ["12.5", "3.1"]
 
 
 def test_a_table_in_upstreams_form_is_sent_in_that_form() -> None:

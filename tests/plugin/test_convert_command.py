@@ -6,6 +6,7 @@ import csv
 import io
 from pathlib import Path
 
+import openpyxl
 import pytest
 from PIL import Image
 
@@ -68,3 +69,30 @@ def test_converting_to_a_picture_needs_an_output_file(
     assert main(["convert", str(page), "--to", "png"]) == 2
     assert capsys.readouterr().err == "tablebench: --to png needs -o FILE\n"
     assert main(["convert", str(page.with_suffix(".txt")), "--to", "csv"]) == 2
+
+
+def test_convert_reads_a_table_as_a_run_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["first"])
+    sheet = book.create_sheet("Rest")
+    for row in (["Shares"], ["who", "share"], ["Ada", 0.5], ["hidden", 0.7], ["Bo", 0.25]):
+        sheet.append(row)
+    for line in range(3, 6):
+        sheet.cell(line, 2).number_format = "0%"
+    sheet.row_dimensions[4].hidden = True
+    (tmp_path / "tables").mkdir()
+    book.save(tmp_path / "tables/b.xlsx")
+    (tmp_path / "tables/l.csv").write_bytes("who;share\nJosé;1,5\n".encode("latin-1"))
+    settings = '[tables."tables/b.xlsx#Rest"]\nheader_row = 2\n'
+    (tmp_path / "tablebench.toml").write_text(settings, "utf-8")
+    expected = "who,share\nAda,50%\nBo,25%\n"
+    path = str(tmp_path / "tables/b.xlsx")
+    for words in ([f"{path}#Rest"], [path, "--sheet=Rest"]):
+        assert main(["convert", *words, "--to", "csv"]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == expected
+        assert "note: tables/b.xlsx#Rest: 1 hidden row not sent" in printed.err
+    assert main(["convert", str(tmp_path / "tables/l.csv"), "--to", "csv"]) == 0
+    assert capsys.readouterr().out == 'who,share\nJosé,"1,5"\n'

@@ -141,7 +141,7 @@ TRIMMED = re.compile(r"\s+")
 
 @cache
 def real(stem: str) -> Table:
-    return Table.from_html(REAL / "html" / f"{stem}.html", structure=True)
+    return Table.from_html(REAL / "html" / f"{stem}.html", structure=True, marks=False)
 
 
 def block(text: str) -> list[list[str]]:

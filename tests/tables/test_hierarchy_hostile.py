@@ -93,7 +93,7 @@ def test_html_that_expands_too_much_is_refused(html: str, message: str) -> None:
 def test_a_long_text_is_read_quickly() -> None:
     text = " " * 300_000
     table = Table.from_html(f"<table><tr><td>a{text}b<td>{text}\n{text}c</table>", structure=True)
-    assert table.header == (f"a{text}b", "c")
+    assert table.header == ("a b", "c")
 
 
 def test_missing_end_tags_are_read_quickly() -> None:

@@ -26,7 +26,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(drawn=deep_tables())
 def test_a_generated_table_is_read_back_from_html(drawn: tuple[Table, Paths]) -> None:
     table = as_text(drawn[0])
-    assert Table.from_html(serialize(table, "html"), structure=True) == table
+    assert Table.from_html(serialize(table, "html"), structure=True, marks=False) == table
 
 
 @given(drawn=deep_tables())

@@ -218,12 +218,12 @@ def test_html_header_is_the_last_row_of_thead():
     assert table == Table(["a", "a"], [["1", "2"], ["3", "4"]])
 
 
-def test_html_cells_are_text_with_unchanged_white_space():
+def test_html_cells_are_text_with_the_white_space_of_a_browser():
     table = Table.from_html(
         "<table>\n <tr> <th> a </th>\n\t<th>\n\t\n</th> </tr>\n"
         "<tr><td>1 &lt; 2 &amp; <b>3</b><!-- no --></td><td>x<br>y<br/>z</td></tr>\n</table>\n"
     )
-    assert table == Table([" a ", "\n\t\n"], [["1 < 2 & 3", "x\ny\nz"]])
+    assert table == Table(["a", ""], [["1 < 2 & 3", "x\ny\nz"]])
 
 
 def test_html_end_tags_can_be_missing_if_html_allows_it():
@@ -238,7 +238,7 @@ def test_html_tables_are_counted_from_0_and_inner_ones_count():
         "<table><tr><td>a</td></tr><tr><td>x<table><tr><td>in</td></tr></table>y</td></tr></table>"
         "<table><tr><td>b</td></tr></table>"
     )
-    assert Table.from_html(text) == Table(["a"], [["xiny"]])
+    assert Table.from_html(text) == Table(["a"], [["x\nin\ny"]])
     assert Table.from_html(text, index=1) == Table(["in"], [])
     assert Table.from_html(text, index=2) == Table(["b"], [])
     for index in (3, -1, True, "0"):
@@ -248,12 +248,12 @@ def test_html_tables_are_counted_from_0_and_inner_ones_count():
 
 @pytest.mark.parametrize("attribute", ["colspan", "rowspan"])
 def test_html_spans_are_refused_and_spans_of_one_are_none(attribute):
-    text = "<table><tr><th>a</th></tr><tr><td {}='{}'>cell</td></tr></table>"
-    for value in ("2", " 03 ", "0"):
-        with pytest.raises(TableError, match=rf"cell 'cell': {attribute}=0?[023];.*merged"):
+    text = "<table><tr><th>a</th></tr><tr><td {}='{}'>cell</td></tr><tr><td>b</td></tr></table>"
+    for value in ("2", " 03 ", "0")[: 2 if attribute == "colspan" else 3]:
+        with pytest.raises(TableError, match=r"row 2, column 1 is merged over .* flat tables"):
             Table.from_html(text.format(attribute, value))
     for value in ("1", "01", "x", ""):
-        assert Table.from_html(text.format(attribute, value)).rows == (("cell",),)
+        assert Table.from_html(text.format(attribute, value)).rows == (("cell",), ("b",))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 
 from pytest_tablebench.errors import TableError
@@ -230,3 +232,21 @@ def test_to_pandas_refuses_ragged_rows(row):
 def test_columns_of_one_type_are_unchanged_by_pandas(rows):
     table = Table(["int", "float", "bool", "text"], rows)
     assert repr(Table.from_pandas(table.to_pandas())) == repr(table)
+
+
+def test_raised_and_struck_parts_of_a_text_have_marks(tmp_path):
+    raised, struck = InlineFont(vertAlign="superscript"), InlineFont(strike=True)
+    texts = {
+        "10⁶": CellRichText("10", TextBlock(raised, "6")),
+        "km² (est.)": CellRichText("km", TextBlock(raised, "2"), " (est.)"),
+        "12.5^a": CellRichText("12.5", TextBlock(raised, "a")),
+        "10¹²": CellRichText("10", TextBlock(raised, "1"), TextBlock(raised, "2")),
+        "~~12~~ 13": CellRichText(TextBlock(struck, "12 "), "13"),
+        "H2O": CellRichText("H", TextBlock(InlineFont(vertAlign="subscript"), "2"), "O"),
+    }
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(list(texts.values()))
+    book.save(tmp_path / "t.xlsx")
+    assert Table.from_xlsx(tmp_path / "t.xlsx").header == tuple(texts)
+    plain = Table.from_xlsx(tmp_path / "t.xlsx", structure=True, marks=False)
+    assert plain.lines == (("106", "km2 (est.)", "12.5a", "1012", "12 13", "H2O"),)

@@ -107,7 +107,9 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self, folder: Path, *, compat: Compat = "fixed", **options: Any
     ) -> RowSource[DescribedRow]:
         """Open the files under `folder`. Raises `DataMissing` or `DataError`."""
+        # Import the readers here, because every session creates the datasets.
         from pytest_tablebench.datasets.described._files import files_at, stored_files
+        from pytest_tablebench.datasets.described._tables import DescribedTables
 
         opened = Opened(folder, compat, self.name, options=options)
         description, files = self.description, self.description.files
@@ -117,37 +119,39 @@ class DescribedDataset(FileDataset[DescribedRow]):
             return self.opened_source(opened, (), tuple, files=(), notes=(), place=self.name)
         self._require(folder, [*_names(files.test), *self._stored_in()])
         tests = files_at(folder, _names(files.test))
+        section = description.table
+        tables = None if section is None else DescribedTables(section, folder, description)
 
         def demonstrations() -> Sequence[DescribedRow]:
             if not files.demonstrations:
                 return source.rows()
             patterns = _names(files.demonstrations)
             self._require(folder, patterns)
-            return list(self.rows(opened, tuple(files_at(folder, patterns))))
+            return list(self._usable_rows(opened, files_at(folder, patterns), tables))
 
         about = {"licence": description.licence, "to be cited as": description.citation}
+        notes = tables.notes if tables else []
+        notes += [f"{name}: {text}" for name, text in about.items() if text]
         source = self.opened_source(
             opened,
-            self.rows(opened, tuple(tests)),
+            self._usable_rows(opened, tests, tables),
             demonstrations,
             files=stored_files([*tests, *self._stored_in()]),
-            notes=tuple(f"{name}: {text}" for name, text in about.items() if text),
+            notes=notes,
             place=str(folder / tests[0]),
         )
         source.example_ids(1)  # read the first row now, to raise errors in its file here
         return source
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[DescribedRow]:
+    def _usable_rows(
+        self, opened: Opened, files: Sequence[str], tables: DescribedTables | None
+    ) -> Iterator[DescribedRow]:
         """Yield the usable rows, file by file."""
-        # Import the readers here, because every session creates the datasets.
         from pytest_tablebench.datasets.described._files import rows_of
-        from pytest_tablebench.datasets.described._tables import DescribedTables
 
         rows, seen = self.description.rows, set[str]()
         if rows is None:
             return
-        section = self.description.table
-        tables = None if section is None else DescribedTables(section, opened.folder)
         for file in files:
             prefix = f"{Path(file).stem}-" if len(files) > 1 else ""
             for row in rows_of(opened.folder, file, rows.at):

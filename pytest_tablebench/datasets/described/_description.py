@@ -13,6 +13,8 @@ from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets.described._fields import path_problem
 from pytest_tablebench.datasets.described._sections import Mistake, SectionReader, toml_of
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.encodings import is_encoding
+from pytest_tablebench.tables.table_part import TablePart, area_of
 from pytest_tablebench.util.names import known_names, printable
 
 SETTINGS_FILE = "tablebench.toml"
@@ -198,7 +200,9 @@ class DatasetDescription:
     licence: str = ""
     citation: str = ""
     include_hidden: bool = False
+    encoding: str = ""
     corrections: str = ""
+    tables: Mapping[str, TablePart] = field(default_factory=dict)
     defaults: DefaultsSection = field(default_factory=DefaultsSection)
     upstream: UpstreamSection | None = None
     files: FilesSection | None = None
@@ -248,6 +252,14 @@ def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...]
         yield ("defaults", "limit"), "limit must be a whole number from 1"
     for name in sorted(RESERVED & defaults.params.keys()):
         yield ("defaults", "params"), f"params cannot set {name}, which has an option"
+    for name, part in description.tables.items():
+        shown = f"tables.{printable(name, 60)!r}"
+        if part.range and area_of(part.range) is None:
+            yield ("tables", name), f"{shown}: range must be two corners, as B4:F20"
+        if part.range and (part.table or part.header_row):
+            yield ("tables", name), f"{shown}: range excludes table and header_row"
+    if description.encoding and not is_encoding(description.encoding):
+        yield ("encoding",), f"unknown encoding {printable(description.encoding, 40)!r}"
     upstream = description.upstream
     if upstream is not None and upstream.host not in ("", *HOSTS):
         hint = known_names(upstream.host, HOSTS)

@@ -9,10 +9,11 @@ from operator import is_
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets.described._description import TableSection
+from pytest_tablebench.datasets.described._description import DatasetDescription, TableSection
 from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
-from pytest_tablebench.datasets.folder.tables import FolderTables, delimited_table, html_table
+from pytest_tablebench.datasets.folder._delimited import DelimitedText
+from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
 from pytest_tablebench.datasets.rows import BadRowError, cells
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
@@ -27,14 +28,24 @@ class DescribedTables:
     Arguments:
         section: the section `[table]` of the description.
         folder: the dataset's folder.
+        description: the settings of table files.
     """
 
-    def __init__(self, section: TableSection, folder: Path) -> None:
+    def __init__(
+        self, section: TableSection, folder: Path, description: DatasetDescription
+    ) -> None:
         self._section = section
         self._folder = folder
-        self._files = FolderTables(folder / section.folder)
+        self._files = FolderTables(
+            folder / section.folder, encoding=description.encoding, parts=description.tables
+        )
         self._stored: Mapping[str, Row] | None = None
         self._latest: tuple[list[Any], str | None, Table] | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks for the user on how table files were read."""
+        return self._files.notes
 
     def place(self, row: Row) -> str | None:
         """Return the name of a row's table, without reading the table; None if it has no name."""
@@ -74,7 +85,7 @@ class DescribedTables:
             return self._files.table(value)
         if section.reader == "html":
             return html_table(value + "\n")
-        return delimited_table(value, "\t" if section.reader == "tsv" else ",", path)
+        return DelimitedText(value, "\t" if section.reader == "tsv" else ",").table(path)
 
     def _stored_row(self, row: Row) -> Row:
         """Return the table's row, which a question names, from the file `stored_in`."""

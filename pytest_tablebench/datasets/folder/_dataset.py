@@ -112,7 +112,13 @@ class FolderDataset(Dataset):
 
     def table_reader(self, folder: Path) -> FolderTables:
         """Return the reader of the folder's tables, with the folder's settings."""
-        return FolderTables(folder, include_hidden=self.description.include_hidden)
+        settings = self.description
+        return FolderTables(
+            folder,
+            include_hidden=settings.include_hidden,
+            encoding=settings.encoding,
+            parts=settings.tables,
+        )
 
     def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:
         """Return the usable questions, and the problems of the others."""
@@ -132,7 +138,7 @@ class FolderDataset(Dataset):
         except DataError as error:
             message = str(error).removeprefix(f"{printable(self.question_file, 80)}: ")
             opened.bad(file, None, "", message)
-        tables.note_unused_sheets()
+        tables.note_unused()
         if not usable and not opened.problems:
             opened.bad(file, None, "question", "there are no questions")
         return usable, opened.problems

@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.datasets.folder._delimited import (
+    declared_line,
+    delimiter_of,
+    numbered_rows,
+)
 from pytest_tablebench.datasets.folder.questions import raw_questions, table_files
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table_part import tables_in
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
@@ -117,10 +122,13 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
         return []
     if not rows or any(len(cells) != len(rows[0]) for cells in rows):
         return []
+    if tables.part(name)[0] or len(tables_in(rows)) > 1:
+        return []  # an empty column may separate two tables, and a range counts columns
     kept = [n for n in range(len(rows[0])) if any(cells[n].strip() for cells in rows)]
     if len(kept) == len(rows[0]) or not kept:
         return []
-    _write(tables, name, _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows)))
+    fixed = _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows))
+    _write(tables, name, declared_line(text) + fixed)
     gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
     return [f"{printable(name, 80)}: column {n} removed, because it is empty" for n in gone]
 

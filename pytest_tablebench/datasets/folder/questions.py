@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.datasets.folder._answers import answer_context
-from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.datasets.folder._delimited import delimiter_of, numbered_rows
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_tablebench.datasets.files import file_digest, inside
-from pytest_tablebench.datasets.folder._stored import StoredValues
-from pytest_tablebench.datasets.folder._text import (
-    MOST_BYTES,
+from pytest_tablebench.datasets.folder._delimited import (
+    MOST_CELLS,
+    MOST_COLUMNS,
+    DelimitedText,
     delimiter_of,
-    numbered_rows,
-    read_text,
 )
+from pytest_tablebench.datasets.folder._pages import page_hint, page_lines, page_remarks
+from pytest_tablebench.datasets.folder._parts import FileLines, part_of, place_of
+from pytest_tablebench.datasets.folder._stored import StoredValues
+from pytest_tablebench.datasets.folder._text import MOST_BYTES, read_text
 from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError, missing_package
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.tables.table_part import TablePart, area_of, cut
+from pytest_tablebench.util.names import printable
 
-MOST_COLUMNS = 16_384
-MOST_CELLS = 1_000_000
-"""The most cells of a CSV or Parquet table."""
 MOST_UNPACKED = 64 * 1024 * 1024
 """The most bytes of an unpacked Parquet file."""
 
@@ -34,23 +37,38 @@ TABLE_KINDS = (
 )
 
 
+_WITHOUT_SHEETS = (".csv", ".tsv", ".parquet", ".html", ".htm")
+
+
 class FolderTables:
     """The tables of one folder, each read when a question first names it.
 
     Arguments:
         folder: the folder; files outside of it are refused.
         include_hidden: whether to read hidden rows, columns and sheets of workbooks.
+        encoding: the encoding of text files that are not UTF-8; "" to recognize it.
+        parts: the settings of tables, by the names in questions or by patterns of them.
 
     Attributes:
         digests: the SHA-256 of each file that was read, by its name in the folder.
         notes: remarks for the user on how files were read.
     """
 
-    def __init__(self, folder: Path, *, include_hidden: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        include_hidden: bool = False,
+        encoding: str = "",
+        parts: Mapping[str, TablePart] | None = None,
+    ) -> None:
         self.folder = folder
         self.digests: dict[str, str] = {}
         self.notes: list[str] = []
         self._include_hidden = include_hidden
+        self._encoding = encoding
+        self._parts = parts or {}
+        self._unused_parts = set(self._parts)
         self._contents: dict[str, Table | str] = {}
         self._stored: dict[str, StoredValues] = {}
         self._sheets: dict[str, tuple[set[str], set[str]]] = {}
@@ -84,7 +102,7 @@ class FolderTables:
         """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
         try:
             path = self.path(name)
-            text, encoding = read_text(path)
+            text, encoding = read_text(path, self._encoding)
         except DataError as error:
             raise _named(name, error) from None
         self._read(name, path)
@@ -121,8 +139,10 @@ class FolderTables:
         """Return the stored values of a table that was read; None if they equal its shown texts."""
         return self._stored.get(written)
 
-    def note_unused_sheets(self) -> None:
-        """Add a note for each workbook with visible sheets that no question names."""
+    def note_unused(self) -> None:
+        """Add a note for visible sheets that no question names, and for settings of no table."""
+        for key in sorted(self._unused_parts):
+            self.notes.append(f'[tables."{printable(key, 80)}"]: no question names such a table')
         for name, (named, visible) in self._sheets.items():
             unused = sorted(visible - named)
             if unused:
@@ -140,30 +160,37 @@ class FolderTables:
         read = read_sheet(path, sheet or None, include_hidden=self._include_hidden)
         named.add(read.sheet)
         visible.update((read.sheet, *read.others))
+        key, part = self.part(written)
+        file = FileLines(read.table.lines, read.rows, read.columns)
+        area = file.area(part)
+        table = read.table if area is None else cut(read.table, area)
         if (name, read.sheet) not in self._noted:
             self._noted.add((name, read.sheet))
-            place = f"{printable(name, 80)}#{printable(read.sheet, 40)}"
-            self.notes += [f"{place}: {note}" for note in read.notes]
+            self._note(f"{name}#{read.sheet}", read.notes)
+            if not key:
+                remarks = file.remarks(written, has_captions=read.table.is_structured)
+                self._note(f"{name}#{read.sheet}", remarks)
         if read.stored:
-            self._stored[written] = StoredValues(read.table, read.stored)
-        return read.table
+            self._stored[written] = StoredValues(table, read.stored)
+        return table
 
     def _table(self, written: str) -> Table:
-        # If the text after # ends in a table's suffix, # is part of the file's name.
-        name, sheet = written, ""
-        if "#" in written and PurePosixPath(written).suffix.lower() not in TABLE_KINDS:
-            name, _, sheet = written.partition("#")
+        name, sheet = split_sheet(written)
         kind = PurePosixPath(name).suffix.lower()
         if kind not in TABLE_KINDS:
             raise DataError(
                 f"{printable(name, 80)}: a table must be a file of {', '.join(TABLE_KINDS)}"
             )
+        if sheet and kind in _WITHOUT_SHEETS and written not in self._parts:
+            raise DataError(
+                f"{printable(name, 80)}: only a workbook has sheets; leave out "
+                f"{printable(f'#{sheet}', 40)!r}, or choose a table {place_of(written)}"
+            )
         if kind in {".csv", ".tsv", ".html", ".htm"}:
             text = self.text(name)
             try:
-                if kind in {".html", ".htm"}:
-                    return _require_size(html_table(text + "\n"))
-                return delimited_table(text, "\t" if kind == ".tsv" else delimiter_of(text), name)
+                read = self._page if kind in {".html", ".htm"} else self._delimited
+                return read(written, text)
             except (DataError, TableError) as error:
                 raise _named(name, error) from None
         path = self.path(name)
@@ -178,8 +205,53 @@ class FolderTables:
         self._read(name, path)
         return table
 
+    def part(self, written: str) -> tuple[str, TablePart]:
+        """Return the setting of a table with its key; "" and no choice without a setting."""
+        key, part = part_of(self._parts, written, split_sheet(written)[0])
+        self._unused_parts.discard(key)
+        return key, part
+
+    def _note(self, written: str, remarks: Iterable[str]) -> None:
+        self.notes += [f"{printable(written, 80)}: {remark}" for remark in remarks]
+
+    def _page(self, written: str, text: str) -> Table:
+        key, part = self.part(written)
+        index = max(part.table - 1, 0)
+        if not (part.header_row or part.range):
+            try:
+                table = _require_size(html_table(text + "\n", index))
+            except TableError as error:
+                raise DataError(f"{error}{page_hint(text, index, written)}") from None
+            if not key:
+                self._note(written, page_remarks(text + "\n", table, written))
+            return table
+        table = _require_size(Table.from_html(text + "\n", index=index, structure=True))
+        area = page_lines(table).area(replace(part, table=0))
+        return table if area is None else cut(table, area)
+
+    def _delimited(self, written: str, text: str) -> Table:
+        name = split_sheet(written)[0]
+        key, part = self.part(written)
+        area = area_of(part.range)
+        first = part.header_row or (area.top + 1 if area else 1)
+        is_tabbed = name.lower().endswith(".tsv")
+        read = DelimitedText(text, "\t" if is_tabbed else delimiter_of(text, first))
+        table = read.table(name, area=read.lines.area(part), key=written)
+        if not key:
+            self._note(written, read.lines.remarks(written))
+        return table
+
     def _read(self, name: str, path: Path) -> None:
         self.digests[name] = file_digest(path)
+
+
+def split_sheet(written: str) -> tuple[str, str]:
+    """Return the file and the sheet of `FILE#SHEET`; "" for the sheet of a file alone."""
+    # If the text after # ends in a table's suffix, # is part of the file's name.
+    if PurePosixPath(written).suffix.lower() in TABLE_KINDS:
+        return written, ""
+    name, _, sheet = written.partition("#")
+    return name, sheet
 
 
 def _named(name: str, error: Exception) -> DataError:
@@ -187,43 +259,12 @@ def _named(name: str, error: Exception) -> DataError:
     return DataError(message if message.startswith(shown) else f"{shown}: {message}")
 
 
-def delimited_table(text: str, delimiter: str, name: str) -> Table:
-    """Read delimited text with a header line. Raises `DataError` with the number of the line."""
-    rows: list[list[str]] = []
-    cells = 0
-    for line, row in numbered_rows(text, delimiter):
-        cells += len(row)
-        for count, limit, noun in (
-            (len(row), MOST_COLUMNS, "columns"),
-            (cells, MOST_CELLS, "cells"),
-        ):
-            if count > limit:
-                raise DataError(
-                    f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep only "
-                    f"what the questions are about"
-                )
-        if rows and len(row) != len(rows[0]):
-            raise DataError(
-                f"line {line}: {counted(len(row), 'cell')}, the header has {len(rows[0])}; put "
-                f"quotes around a cell that contains the separator, or fill the row"
-            )
-        rows.append(row)
-        if len(rows) > MOST_ROWS + 1:
-            raise DataError(
-                f"more than {MOST_ROWS:,} rows; no model reads that many: keep only the rows that "
-                f"the questions are about"
-            )
-    if not rows:
-        raise DataError("is empty; the first line must be the header")
-    return Table(tuple(rows[0]), tuple(map(tuple, rows[1:])), name=name)
-
-
-def html_table(text: str) -> Table:
-    """Read the first table of HTML, with its structure if cells are merged."""
+def html_table(text: str, index: int = 0) -> Table:
+    """Read a table of HTML, by default the first, with its structure if cells are merged."""
     try:
-        return Table.from_html(text)
+        return Table.from_html(text, index=index)
     except MergedCellsError:
-        return Table.from_html(text, structure=True)
+        return Table.from_html(text, index=index, structure=True)
 
 
 def _require_size(table: Table) -> Table:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from itertools import count as naturals
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from pytest_tablebench.tables.readers import (
     flat_sheet,
     open_workbook,
     read_workbook_bytes,
+    sheet_values,
 )
 from pytest_tablebench.tables.sheet_view import SheetView, show_sheet
 from pytest_tablebench.tables.table import Table
@@ -48,6 +50,7 @@ class SheetRead:
         sheet: the sheet's name.
         others: the names of the workbook's other visible sheets.
         notes: remarks for the user, without the file's name.
+        rows, columns: the numbers in the file, from 1, of the table's lines and columns.
     """
 
     table: Table
@@ -55,6 +58,8 @@ class SheetRead:
     sheet: str
     others: tuple[str, ...]
     notes: tuple[str, ...]
+    rows: Sequence[int]
+    columns: Sequence[int]
 
 
 def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -> SheetRead:
@@ -82,8 +87,11 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
             table = flat_sheet(Table, chosen, where, name)
+            places = [place for place, _ in sheet_values(chosen)]
+            first = min(line for line, _ in places), min(column for _, column in places)
         except MergedCellsError:
             table = layout.to_table(sheet_grid(chosen, where, name), Table)
+            first = 1, 1
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
     others = tuple(each.title for each in shown if each is not chosen)
@@ -96,7 +104,16 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             *_notes(view, len(sheets) - len(shown)),
             *([VALUES_ONLY] if has_values_only else []),
         ),
+        _numbers(first[0], len(table.lines), view.omitted[0]),
+        _numbers(first[1], len(table.header), view.omitted[1]),
     )
+
+
+def _numbers(first: int, count: int, omitted: Sequence[int]) -> list[int]:
+    """Return the numbers in the file of `count` lines from the `first` of those that remain."""
+    gone = set(omitted)
+    remaining = (number for number in naturals(1) if number not in gone)
+    return list(islice(remaining, first - 1, first - 1 + count))
 
 
 def _notes(view: SheetView, hidden_sheets: int) -> Iterator[str]:

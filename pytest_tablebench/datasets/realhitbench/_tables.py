@@ -73,10 +73,10 @@ class Tables:
         """
         html, book = self.path(stem, "html"), self.path(stem, "workbook")
         if book is not None and (typed or html is None):
-            return Table.from_xlsx(book, structure=True)
+            return Table.from_xlsx(book, structure=True, marks=False)
         if html is None:
             raise DataError(f"{self._data}: no file in html or tables for {stem!r:.80}")
-        return Table.from_html(html, structure=True)
+        return Table.from_html(html, structure=True, marks=False)
 
     def file(self, stem: str, kind: str) -> bytes | None:
         """Return the content of upstream's file of a table in a format, or None."""

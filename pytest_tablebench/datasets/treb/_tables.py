@@ -215,7 +215,7 @@ def html_table(html: str, title: str = "") -> Table | None:
     """Return the table of an HTML text; None if it has no readable table."""
     try:
         text = html if "<table" in html.lower() else f"<table>{html}"
-        table = Table.from_html(text, structure=True)
+        table = Table.from_html(text, structure=True, marks=False)
     except TableError:
         return None
     return replace(table, title=title) if title else table

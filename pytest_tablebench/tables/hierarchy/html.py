@@ -1,14 +1,14 @@
-"""Reads a `<table>` with merged cells as a grid."""
+"""Reads a `<table>` as a flat table, or as a grid with merged cells."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.content import Span
+from pytest_tablebench.errors import MergedCellsError, TableError
+from pytest_tablebench.tables.content import AnyTable, Span
 from pytest_tablebench.tables.hierarchy.grid import (
     MAX_CELLS,
     MAX_COLUMNS,
@@ -17,7 +17,8 @@ from pytest_tablebench.tables.hierarchy.grid import (
     check_size,
     fit,
 )
-from pytest_tablebench.tables.readers import find_html_table
+from pytest_tablebench.tables.html_rows import ShownCell, ShownRow, read_rows
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     import bs4
@@ -44,112 +45,89 @@ class _Style(NamedTuple):
         return cls(level, _BOLD.search(text) is not None, _BORDER.search(text) is not None)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Cell:
     tag: str
     columns: int
     rows: int
     style: _Style
-    is_link: bool = False
-    parts: list[str] = field(default_factory=list)
-    has_text: bool = False
-
-    def add(self, text: str) -> None:
-        self.parts.append(text)
-        self.has_text |= bool(text.strip())
-
-    @property
-    def text(self) -> str:
-        """The text with a browser's line breaks: at each `<br>`, which is a form feed here.
-
-        Blanks stay; line ends of the source become one blank with the blanks around them.
-        """
-        first, *others = re.split(r"[\r\n]+", "".join(self.parts))
-        text = first.rstrip(" \t") if others else first
-        for number, other in enumerate(others, start=1):
-            more = other.lstrip(" \t")
-            more = more.rstrip(" \t") if number < len(others) else more
-            text += f" {more}" if text and more and not text.endswith("\f") else more
-        return text.replace("\f", "\n")
+    is_link: bool
+    text: str
 
 
-def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
-    """Read the `index`-th table of an HTML text or file as a grid.
+def read_html_grid(source: str | PathLike[str], *, index: int, is_marked: bool = True) -> Grid:
+    """Read the `index`-th shown table of an HTML text or file as a grid.
 
-    A rowspan is cut at the end of the table, and a colspan at a merged cell from above. Short rows
-    are filled with empty cells (spec: realhitbench.md section 1). Raises `TableError` as
+    A rowspan is cut at the end of its row group, and a colspan at a merged cell from above. Short
+    rows are filled with empty cells (spec: realhitbench.md section 1). Without `is_marked`, cells
+    have the text of published benchmarks' files: see `ShownCell.text`. Raises `TableError` as
     `Table.from_html` does, and for tables beyond the limits.
     """
-    table, soup, name, where = find_html_table(source, index=index)
+    rows, soup, name, where = read_rows(source, index=index)
+    return replace(_grid(rows, soup, where, is_marked=is_marked), name=name)
+
+
+def read_html(kind: type[AnyTable], source: str | PathLike[str], *, index: int) -> AnyTable:
+    """Read one flat table of an HTML text or file; see `Table.from_html`."""
+    all_rows, soup, name, where = read_rows(source, index=index)
+    rows = [row for row in all_rows if row.cells]
+    if not rows:
+        raise TableError(f"{where} has no rows; its first row must be the header")
+    if any(_spans(cell, where) != (1, 1) for row in rows for cell in row.cells):
+        for span in _grid(all_rows, soup, where).spans:
+            raise MergedCellsError(
+                f"{where}, row {span.row + 1}, column {span.column + 1} is merged over "
+                f"{counted(span.rows, 'row')} and {counted(span.columns, 'column')}; this call "
+                f"reads flat tables; structure=True reads merged cells"
+            )
+    heads = [row for row in rows if row.group == "thead"]
+    header, *texts = (
+        tuple(cell.text() for cell in row.cells)
+        for row in (*(heads[-1:]), *(row for row in rows if row.group != "thead"))
+    )
+    for number, row in enumerate(texts, start=1):
+        if len(row) != len(header):
+            raise TableError(
+                f"{where}, row {number}: {counted(len(row), 'cell')}, the header has {len(header)}"
+            )
+    return kind(header, tuple(texts), name=name)
+
+
+def _grid(
+    rows: list[ShownRow], soup: bs4.BeautifulSoup, where: str, *, is_marked: bool = True
+) -> Grid:
     styles = {
         rule[1]: _Style.read(rule[2])
         for style in soup.find_all("style")
         for rule in _RULE.finditer(style.get_text())
     }
-    return replace(_placed(*_lines(table, styles, where), where), name=name)
+    lines = [
+        [
+            _cell(cell, cell.text(is_marked=is_marked), styles, f"{where}, row {number}")
+            for cell in row.cells
+        ]
+        for number, row in enumerate(rows, start=1)
+    ]
+    return _placed(lines, rows, where)
 
 
-def _lines(
-    table: bs4.Tag, styles: dict[str, _Style], where: str
-) -> tuple[list[list[_Cell]], list[str]]:
-    """Return the cells of each row, and the part of the table that contains the row."""
-    from bs4.element import CData, NavigableString, Tag
-
-    lines: list[list[_Cell]] = []
-    groups: list[str] = []
-    tag: Tag | None = None
-    # Each element's context comes from its parent. With missing end tags each row is inside the
-    # one before, so searching upwards would take too long. Only the text of an inner table is read.
-    # A spreadsheet's comment is hidden until it is opened, so it is not part of its cell.
-    inside: dict[int, tuple[str, Tag | None, str]] = {id(table): ("", None, "")}
-    for node in table.descendants:
-        group, cell, kind = inside[id(node.parent)]
-        if not isinstance(node, Tag):
-            is_shown = kind != "remark" and type(node) in {NavigableString, CData}
-            if is_shown and tag is not None and cell is tag:
-                lines[-1][-1].add(str(node))
-            continue
-        if not kind:
-            is_remark = node.name == "div" and "comment" in node.get_attribute_list("class")
-            kind = "remark" if is_remark else "table" if node.name == "table" else ""
-        if not kind:
-            if node.name in {"thead", "tbody", "tfoot"}:
-                group = node.name
-            cell = node if node.name in {"td", "th"} else cell
-            if node.name == "tr":
-                lines.append([])
-                groups.append(group)
-                tag = None
-            elif node.name in {"td", "th"}:
-                if not lines:
-                    raise TableError(f"{where}: a <{node.name}> is outside of any <tr>")
-                tag = node
-                lines[-1].append(_cell(node, styles, f"{where}, row {len(lines)}"))
-            elif tag is not None and cell is tag:
-                _apply_element(lines[-1][-1], node)
-        inside[id(node)] = group, cell, kind
-    return lines, groups
-
-
-def _apply_element(shown: _Cell, node: bs4.Tag) -> None:
-    """Apply an element inside a cell to it: a line end, a link or bold type."""
-    if node.name == "br":
-        shown.add("\f")
-    shown.is_link |= node.name == "a" and node.has_attr("href")
-    if node.name in {"b", "strong"} and not shown.has_text:
-        shown.style = shown.style._replace(is_bold=True)
-
-
-def _cell(node: bs4.Tag, styles: dict[str, _Style], where: str) -> _Cell:
+def _cell(shown: ShownCell, text: str, styles: dict[str, _Style], where: str) -> _Cell:
+    node = shown.node
     of_classes = [styles.get(str(name), _Style()) for name in node.get_attribute_list("class")]
     inline = _Style.read(str(node.get("style", "")))
     style = _Style(
         inline.indent or max((each.indent for each in of_classes), default=0),
-        any(each.is_bold for each in (inline, *of_classes)),
+        shown.is_bold or any(each.is_bold for each in (inline, *of_classes)),
         any(each.is_underlined for each in (inline, *of_classes)),
     )
-    columns = _span(node, "colspan", MAX_COLUMNS, where) or 1
-    return _Cell(node.name, columns, _span(node, "rowspan", MAX_LINES, where), style)
+    columns, rows = _spans(shown, where)
+    return _Cell(node.name, columns, rows, style, shown.is_link, text)
+
+
+def _spans(shown: ShownCell, where: str) -> tuple[int, int]:
+    """Return the columns and rows of a cell; 0 rows reach to the end of its row group."""
+    columns = _span(shown.node, "colspan", MAX_COLUMNS, where) or 1
+    return columns, _span(shown.node, "rowspan", MAX_LINES, where)
 
 
 def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
@@ -162,7 +140,7 @@ def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
     return int(match[1])
 
 
-def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
+def _placed(lines: list[list[_Cell]], shown_rows: list[ShownRow], where: str) -> Grid:
     """Put each cell at the first free position of its row, as in the HTML standard."""
     taken: dict[int, set[int]] = {}
     values = {}
@@ -172,13 +150,15 @@ def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
         name: set() for name in ("heads", "bold", "links", "underlined")
     }
     total = 0
+    ends = {row.number: line for line, row in enumerate(shown_rows, start=1)}
     for number, cells in enumerate(lines):
         column = 0
         used = taken.pop(number, set())
         for cell in cells:
             while column in used:
                 column += 1
-            rows = min(cell.rows or len(lines), len(lines) - number)
+            left = ends[shown_rows[number].number] - number
+            rows = min(cell.rows or left, left)
             columns = next(
                 (step for step in range(1, cell.columns) if column + step in used), cell.columns
             )
@@ -208,7 +188,7 @@ def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
     return replace(
         grid,
         indents=indents,
-        groups=tuple(groups[: len(grid.cells)]),
+        groups=tuple(row.group for row in shown_rows[: len(grid.cells)]),
         heads=frozenset(places["heads"]),
         bold=frozenset(places["bold"]),
         links=frozenset(places["links"]),

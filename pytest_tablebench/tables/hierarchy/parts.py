@@ -24,20 +24,20 @@ def parts_of(table: AnyTable) -> tuple[AnyTable, ...]:
         ends = [*starts[1:], len(table.lines)]
         width = len(table.header)
         cuts = [
-            _cut(table, range(start, end), range(width))
+            cut(table, range(start, end), range(width))
             for start, end in zip(starts, ends, strict=True)
         ]
-        return tuple(part for cut in cuts for part in parts_of(cut))
+        return tuple(part for piece in cuts for part in parts_of(piece))
     blocks = _side_by_side(table)
     if len(blocks) > 1:
         lines = range(len(table.captions), len(table.lines) - len(table.notes))
-        return tuple(_cut(table, lines, block) for block in blocks)
+        return tuple(cut(table, lines, block) for block in blocks)
     return (table,)
 
 
 def read_again(table: AnyTable) -> AnyTable:
     """Return the table that is read from the lines, merged cells and indents alone."""
-    return _cut(table, range(len(table.lines)), range(len(table.header)))
+    return cut(table, range(len(table.lines)), range(len(table.header)))
 
 
 def _stacked(table: TableContent) -> list[int]:
@@ -91,7 +91,8 @@ def _crosses(span: Span, blocks: list[range]) -> bool:
     return any(span.column < block.start < span.column + span.columns for block in blocks)
 
 
-def _cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
+def cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
+    """Return the table in a range of lines and columns, with the structure that is read there."""
     values = {
         (line - lines.start, column - columns.start): table.lines[line][column]
         for line in lines

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 
-def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
+def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int, marks: bool = True) -> Grid:
     """Read one sheet as a grid that begins at A1, even if A1 is empty.
 
     A formula has its last stored value; none is run. Raises `TableError` as `Table.from_xlsx` does,
     for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
     """
     data, name, where = read_workbook_bytes(path)
-    return sheet_grid(*open_sheet(data, sheet, where), name)
+    return sheet_grid(*open_sheet(data, sheet, where, marks=marks), name)
 
 
 def sheet_grid(chosen: Worksheet, where: str, name: str) -> Grid:
