@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, without_entities, without_latex
+from pytest_tablebench.metrics._typed_vocabulary import OTHERWISE, UNSURE
 
 _LONGEST = 20_000
 """Characters of a reply that are read: of a longer reply, its beginning and its end."""
@@ -53,6 +54,13 @@ _REASON = re.compile(
 _NOTE = re.compile(
     r"\s+(?=\()|\s+[-\u2013\u2014]\s+|\s?\u2014\s?|(?<=[^\W\d])\u2013(?=[^\W\d])|(?<=\w)（"
 )
+_DOUBT = re.compile(
+    rf"{UNSURE.pattern}|^(?:{OTHERWISE.pattern})|\balso (?:be|correct|right|possible|valid)\b"
+    r"|\b(?:wrong|incorrect|not certain|uncertain|falsch)\b"
+)
+"""Words behind a marked value that leave open whether it is the answer."""
+_DENIAL = re.compile(r"[,;]? (?:(?:and|but|und|et) )?(?:not|rather than|instead of|nicht|pas) ")
+"""The start of a denial of another value: `B, not A`."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,400})\*\*(?!\*)")
 _ABBREVIATIONS = (
     *("approx", "appr", "ca", "max", "min", "mind", "est", "no", "nr", "st", "vs", "bzw", "mr"),
@@ -62,7 +70,9 @@ _SENTENCE = re.compile(
     # A number of one or two digits may be an ordinal number: `1. FC`, `5. März`.
     r"(?:(?<!\s\d\.)(?<!\s\d\d\.)(?<!^\d\.)(?<!^\d\d\.)"
     + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in _ABBREVIATIONS)
-    + r"|(?<=\d\.)(?=\s+(?:yes|no|so|therefore|thus|hence|the|it|this|that|there|which)\b))"
+    + r"(?<!\.[^\W\d]\.)|(?:(?<=\d\.)|(?<=\.[^\W\d]\.))"
+    r"(?=\s+(?:yes|no|so|therefore|thus|hence|the|it|this|that|there|which|note|however|others?"
+    r"|please)\b))"
     r"(?<=[.!?])\s+|(?<=[。！？])|\n+",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -88,8 +98,13 @@ class AnswerText:
 
     @property
     def line(self) -> str:
-        """The first line of the answer."""
-        return self.answer.partition("\n")[0].strip()
+        """The first line of the answer; behind a marker only its value, unless a note doubts it."""
+        first = self.answer.partition("\n")[0].strip()
+        if not self.is_marked:
+            return first
+        value = (sentences(_DENIAL.split(first, maxsplit=1)[0]) or [first])[0]
+        note = folded(first.partition(value)[2])
+        return first if _DOUBT.search(note) else value
 
 
 def read_reply(text: str) -> AnswerText:
