@@ -35,6 +35,10 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _BOX_TOKENS = re.compile(r"<\|begin_of_box\|>(.{0,2000}?)<\|end_of_box\|>", re.DOTALL)
+_CUT = re.compile(
+    r"<(?:\|begin_of_box\||answer|final_answer|final|solution)>[^<]{0,2000}$", re.IGNORECASE
+)
+"""A box token or tag that nothing closes."""
 _BOX = re.compile(r"\\[Bb]oxed\s*\{")
 _FENCE = re.compile(r"```\w*\n(.{1,4000}?)\n?```", re.DOTALL)
 _ROW = re.compile(r"\|([^|\n]{1,200})\|")
@@ -88,6 +92,7 @@ class AnswerText:
         is_marked: whether a box or a marker shows the answer.
         is_taken_back: whether the reply corrects itself (`12, no wait, 13`).
         items: the contents of its boxes or the items of its JSON, if there are several.
+        is_cut: whether the reply ends inside its last box.
     """
 
     text: str
@@ -95,6 +100,7 @@ class AnswerText:
     is_marked: bool = False
     is_taken_back: bool = False
     items: tuple[str, ...] = field(default=())
+    is_cut: bool = False
 
     @property
     def line(self) -> str:
@@ -114,8 +120,11 @@ def read_reply(text: str) -> AnswerText:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
     # Patterns that begin with blanks take quadratic time on long runs of blanks.
     text = _BLANKS.sub(lambda match: "\n\n"[: match[0].count("\n")] or "  ", text)
-    if boxes := list(_marked_texts(text)):
-        contents = tuple(without_latex(box).strip() for box in boxes)
+    boxes = list(_marked_texts(text))
+    if boxes and boxes[-1] is None:
+        return AnswerText(text, text, is_cut=True)
+    if boxes:
+        contents = tuple(without_latex(box or "").strip() for box in boxes)
         items = contents if len(contents) > 1 else ()
         return AnswerText(text, contents[-1], is_marked=True, items=items)
     marker = None
@@ -134,17 +143,22 @@ def read_reply(text: str) -> AnswerText:
     return AnswerText(text, answer, marker is not None, taken_back)
 
 
-def _marked_texts(text: str) -> Iterator[str]:
-    r"""Yield the contents of `\boxed{}`, of box tokens, or of tags around the answer."""
+def _marked_texts(text: str) -> Iterator[str | None]:
+    r"""Yield the contents of `\boxed{}`, of box tokens, or of tags around the answer.
+
+    The last one is None if the text ends inside a box.
+    """
     if "oxed" in text:
         yield from _boxes(text)
     elif "<" in text:
         tokens = [match[1] for match in _BOX_TOKENS.finditer(text)]
         tags = [match[2] for match in _TAGS.finditer(text)]
         yield from tokens or tags
+        if _CUT.search(text):
+            yield None
 
 
-def _boxes(text: str) -> Iterator[str]:
+def _boxes(text: str) -> Iterator[str | None]:
     end = 0
     for opening in _BOX.finditer(text):
         if opening.start() < end:
@@ -156,6 +170,10 @@ def _boxes(text: str) -> Iterator[str]:
                 end = place
                 yield text[opening.end() : place]
                 break
+        else:
+            if len(text) < opening.end() + 2_000:
+                yield None
+                return
 
 
 def _structured(answer: str) -> list[str] | None:
