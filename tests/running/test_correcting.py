@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pytest_tablebench import Table
 from pytest_tablebench.datasets import TableQuestions, table_question
 from pytest_tablebench.results.corrections import Correction, Corrections
@@ -11,7 +13,7 @@ from pytest_tablebench.running.correcting import correction_problems
 def test_only_a_correction_with_a_digest_depends_on_the_version_of_the_data() -> None:
     table = Table(["Name", "Age"], [["ada", "36"]])
     question = table_question("ada", table, "How old is ada?", ["36"], cluster="ada")
-    source = TableQuestions("ages", [question], metric="typed_answer", threshold=1.0).open(None)
+    source = TableQuestions("ages", [question], metric="typed_answer", threshold=1.0).open(Path())
     items = [("ada", "*"), ("bo", "*"), ("ada", "d"), ("cy", "d")]
     problems = [
         problem
