@@ -60,10 +60,14 @@ _NOTE = re.compile(
 )
 _DOUBT = re.compile(
     rf"{UNSURE.pattern}|^(?:{OTHERWISE.pattern})|\balso (?:be|correct|right|possible|valid)\b"
+    r"|^(?:no|nein|non|hmm+|but|however|aber|mais)\b|\b(?:is|was) (?:the )?(?:correct|right)\b"
     r"|\b(?:wrong|incorrect|not certain|uncertain|falsch)\b"
 )
 """Words behind a marked value that leave open whether it is the answer."""
-_DENIAL = re.compile(r"[,;]? (?:(?:and|but|und|et) )?(?:not|rather than|instead of|nicht|pas) ")
+_DENIAL = re.compile(
+    r"(?:[,;] (?:(?:and|but|und|et) )?| (?:and|but|und|et) )(?:not|nicht|pas) "
+    r"|[,;]? (?:rather than|instead of) "
+)
 """The start of a denial of another value: `B, not A`."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,400})\*\*(?!\*)")
 _ABBREVIATIONS = (
@@ -109,7 +113,7 @@ class AnswerText:
         if not self.is_marked:
             return first
         value = (sentences(_DENIAL.split(first, maxsplit=1)[0]) or [first])[0]
-        note = folded(first.partition(value)[2])
+        note = folded(first.partition(value)[2]).lstrip(" ,;")
         return first if _DOUBT.search(note) else value
 
 

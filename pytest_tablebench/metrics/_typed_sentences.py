@@ -110,12 +110,14 @@ def _by_numbers(expected: Expected, parts: Sequence[str]) -> Decision | None:
 
 
 def without_terms(text: str) -> str:
-    """Return a folded sentence with blanks for the terms before its last equals sign."""
+    """Return a folded sentence without the terms before its last equals sign; a bound stays."""
     end = max(text.rfind(sign) for sign in "=≈→")
     terms = text[: max(end, 0)]
     if _OPERATION.search(terms) is None or is_open(_OPERATOR.sub(" ", terms)):
         return text
-    return " " * end + text[end:]
+    start = next((place for place, sign in enumerate(terms) if sign.isdigit()), 0)
+    bound = terms[:start] if is_bounded(terms, start, start) else ""
+    return f"{bound}{text[end + 1 :].lstrip()}"
 
 
 def numbers_of(part: str, expected: Expected) -> list[tuple[Quantity, str, int, int]]:
