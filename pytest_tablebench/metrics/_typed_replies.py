@@ -39,6 +39,8 @@ _CUT = re.compile(
     r"<(?:\|begin_of_box\||answer|final_answer|final|solution)>[^<]{0,2000}$", re.IGNORECASE
 )
 """A box token or tag that nothing closes."""
+_CUT_TAG = re.compile(r"<[a-z_|]{0,20}$")
+_CUT_BOX = re.compile(r"\\[Bb]o(?:x(?:ed?)?)?$")
 _BOX = re.compile(r"\\[Bb]oxed\s*\{")
 _FENCE = re.compile(r"```\w*\n(.{1,4000}?)\n?```", re.DOTALL)
 _ROW = re.compile(r"\|([^|\n]{1,200})\|")
@@ -158,7 +160,7 @@ def _marked_texts(text: str) -> Iterator[str | None]:
         tokens = [match[1] for match in _BOX_TOKENS.finditer(text)]
         tags = [match[2] for match in _TAGS.finditer(text)]
         yield from tokens or tags
-        if _CUT.search(text):
+        if _CUT.search(text) or ((tokens or tags) and _CUT_TAG.search(text)):
             yield None
 
 
@@ -178,6 +180,8 @@ def _boxes(text: str) -> Iterator[str | None]:
             if len(text) < opening.end() + 2_000:
                 yield None
                 return
+    if _CUT_BOX.search(text):
+        yield None
 
 
 def _structured(answer: str) -> list[str] | None:

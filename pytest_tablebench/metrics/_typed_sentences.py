@@ -117,7 +117,7 @@ def without_terms(text: str) -> str:
         return text
     start = next((place for place, sign in enumerate(terms) if sign.isdigit()), 0)
     bound = terms[:start] if is_bounded(terms, start, start) else ""
-    return f"{bound}{text[end + 1 :].lstrip()}"
+    return f"{bound}{text[end + 1 :].removeprefix('>').lstrip()}"
 
 
 def numbers_of(part: str, expected: Expected) -> list[tuple[Quantity, str, int, int]]:

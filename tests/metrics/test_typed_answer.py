@@ -182,7 +182,9 @@ def test_a_long_reply_must_mark_its_answer() -> None:
         (r"So \boxed{840}. But with the rest it is \boxed{", ["840"]),
         (r"So \boxed{840}. But with the rest it is \boxed{84", ["841"]),
         (r"So \boxed{tea} and \boxed{", ["tea", "cocoa"]),
+        (r"So \boxed{840}. But with the rest it is \box", ["840"]),
         ("<answer>840</answer>, or rather <answer>84", ["840"]),
+        ("<answer>840</answer>, or rather <ans", ["840"]),
     ],
 )
 def test_a_reply_that_ends_inside_a_box_is_truncated_and_unclear(
