@@ -34,7 +34,8 @@ _BEHIND = re.compile(rf"(?P<power>[A-Za-z]{{1,3}}\.?)(?P<sign>{_SIGN})")
 _CJK_MONEY = re.compile(rf"({CJK_SCALE.pattern})([^\W\d]{{1,3}})$")
 _SCALES = {
     **dict.fromkeys(("mds", "md", "mlrd"), 10**9),
-    **dict.fromkeys(("mill", "mills"), 10**6),
+    **dict.fromkeys(("mill", "mills", "milj"), 10**6),
+    **dict.fromkeys(("ths", "th", "thous"), 10**3),
     **dict.fromkeys(("milliers", "milhares", "migliaia", "tausende", "duizenden"), 10**3),
     **dict.fromkeys(("cr", "crs"), 10**7),
     **dict.fromkeys(("lac", "lacs"), 10**5),
@@ -56,7 +57,10 @@ def unit_in_name(name: str) -> Unit:
             break
         unit = _joined(tokens[start:]) or Unit()
         # `Top 1000` and `Group M` have no power of ten, but `in 1000` and `$ M` have.
-        is_word = any(len(token) > 2 and not token.isdigit() for token in tokens[start:])
+        is_word = any(
+            (len(token) > 2 and not token.isdigit()) or token.casefold() in {"bn", "mn"}
+            for token in tokens[start:]
+        )
         if unit.scale != 1 and (unit.name or is_word or tokens[start] in _FILLERS):
             return unit
     return Unit()
@@ -69,11 +73,12 @@ def unit_in_brackets(text: str) -> Unit:
         unit = _joined(_tokens(part))
         if unit is not None and unit != Unit():
             return unit
-    return read_unit(text)
+    return read_unit(re.sub(r"^(?:in|en|em)\s+", "", text.strip()))
 
 
 def _tokens(text: str) -> list[str]:
     text = re.sub(r"(?<=\d)[,.'’](?=000)", "", text.strip())
+    text = re.sub("十億|十亿|십억", "bn ", text)
     parts = (re.sub(r"^[dD]['’]", "", token) for token in _TOKEN.findall(text))
     return [part for part in parts if part]
 
@@ -125,6 +130,8 @@ def _power(word: str, *, is_money: bool) -> int | None:
     if digits := _DIGITS.fullmatch(word):
         return int(f"1{digits[1]}")
     plain = folded(word).strip(".")
+    if power := re.fullmatch(r"[x×]?10\^(\d)", plain):
+        return int("1" + "0" * int(power[1]))
     if is_money and plain in MONEY_LETTERS:
         return MONEY_LETTERS[plain]
     if CJK_SCALE.fullmatch(plain) or word in LETTERS:
