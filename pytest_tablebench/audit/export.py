@@ -124,7 +124,7 @@ def _chosen(
         correction = left.pop((suspect.dataset, suspect.example_id), None)
         if correction is None:
             continue
-        if correction.digest == suspect.digest:
+        if correction.is_for(suspect.digest):
             chosen.append((suspect, correction))
         else:
             changed.append(f"{suspect.dataset}/{suspect.example_id}")

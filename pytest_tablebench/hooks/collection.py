@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
@@ -45,16 +46,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     named = len(marker.args) == 0 if several else len(marker.args) == 1
     well_formed = named and not set(marker.kwargs) - {"threshold", "folders", "benchmark"}
     if not well_formed or "case" not in metafunc.fixturenames:
-        raise pytest.Collector.CollectError(
-            f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if needed, on "
-            f"a test that takes `case` and `answer`"
-        )
+        raise _malformed(name, "a test that takes `case` and `answer`")
     if several is not None:
         params, ids = _params_of_several(metafunc.config, name, several)
     else:
         params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
     _expect_calls(metafunc.config, params)
+
+
+def _malformed(name: str, place: str) -> pytest.Collector.CollectError:
+    return pytest.Collector.CollectError(
+        f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if needed, on {place}"
+    )
 
 
 def _expect_calls(config: pytest.Config, params: list[Any]) -> None:
@@ -188,13 +192,39 @@ def _require_questions(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
-    """Drop a test without cases; pytest does not even count it as deselected."""
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, obj: object
+) -> Generator[None, Any, Any]:
+    """Drop a test without cases; pytest does not even count it as deselected.
+
+    Refuse a marker on a `unittest.TestCase`, whose methods take no fixtures.
+    """
     items = yield
+    is_test_case = isinstance(items, pytest.Class) and isinstance(obj, type) and _is_test_case(obj)
+    if is_test_case and (name := _marked(collector, obj)):
+        raise _malformed(name, "a function: methods of unittest.TestCase take no `case`")
     if isinstance(items, list) and items and _has_params(items[0]):
         params = items[0].callspec.params
         return [] if params.get("case") is _NONE else items
     return items
+
+
+def _is_test_case(test_class: type) -> bool:
+    unittest = sys.modules.get("unittest")  # loaded if the module has such a class
+    is_collected = getattr(test_class, "__test__", True)
+    return unittest is not None and is_collected and issubclass(test_class, unittest.TestCase)
+
+
+def _marked(module: pytest.Collector, test_case: object) -> str:
+    """Return the name of the marked method, class or module of a test case; "" without a marker."""
+    methods = [name for name in dir(test_case) if name.startswith("test")]
+    places = [(name, getattr(test_case, name, None)) for name in methods]
+    for name, place in [*places, ("the class", test_case)]:
+        marks = getattr(place, "pytestmark", [])
+        for mark in marks if isinstance(marks, list) else [marks]:
+            if getattr(mark, "name", None) == MARKER:
+                return name
+    return module.name if module.get_closest_marker(MARKER) is not None else ""
 
 
 def _has_params(item: pytest.Item) -> TypeGuard[pytest.Function]:

@@ -26,6 +26,7 @@ from pytest_tablebench.metrics._typed_sentences import (
     decide_in_sentences,
     mentions,
     other_cells,
+    without_terms,
 )
 from pytest_tablebench.metrics._typed_text import folded, loose_forms, spellings, unwrapped
 from pytest_tablebench.metrics._typed_units import is_known
@@ -99,10 +100,11 @@ def _decide(expected: Expected, reply: AnswerText) -> Decision:
 
 def _whole(expected: Expected, reply: AnswerText) -> Decision | None:
     """Decide about a reply that is nothing but another value; None for any other reply."""
-    if len(reply.answer) > _LONGEST_VALUE:
+    text = reply.answer if "\n" in reply.answer else reply.line
+    if len(text) > _LONGEST_VALUE:
         return None
     if expected.kind == "number":
-        for form in unwrapped(reply.answer):
+        for form in unwrapped(text):
             number = read_quantity(form, expected.terms.decimal)
             # More words are no unit, but a sentence: `12 is the number of rows`.
             if number is None or directions(number.unit):
@@ -110,13 +112,13 @@ def _whole(expected: Expected, reply: AnswerText) -> Decision | None:
             if is_known(number.unit) or len(number.unit.split()) < 3:
                 return expected.refusal_of(form)
     elif expected.kind == "date":
-        for form in unwrapped(reply.answer):
+        for form in unwrapped(text):
             if read_moment(form, expected.terms.day_first) is not None:
                 return wrong(f"read {form[:60]}, expected {expected.text[:60]}")
-    elif expected.periods and any(map(read_period, unwrapped(reply.answer))):
-        return wrong(f"read {reply.answer[:60]}, expected {expected.text[:60]}")
-    elif not spellings(reply.answer).isdisjoint(expected.cells):
-        return wrong(f"another value of the column: {reply.answer[:60]}")
+    elif expected.periods and any(map(read_period, unwrapped(text))):
+        return wrong(f"read {text[:60]}, expected {expected.text[:60]}")
+    elif not spellings(text).isdisjoint(expected.cells):
+        return wrong(f"another value of the column: {text[:60]}")
     return None
 
 
@@ -125,7 +127,7 @@ def _marked(expected: Expected, reply: AnswerText, text: str, parts: list[str]) 
     if not expected.equals_text(text):
         return _doubted(expected, reply, f"another value in bold: {text[:60]}")
     for part in parts:
-        sentence, mention = folded(part), folded(text)
+        sentence, mention = without_terms(folded(part)), folded(text)
         place = sentence.find(mention)
         if text not in part or place < 0:
             continue
@@ -173,12 +175,12 @@ def _is_before_note(expected: Expected, reply: AnswerText) -> bool:
         return True
     if _OUT_OF.fullmatch(note):
         return all(word in expected.around.words for word in note.strip("()").split()[1:])
+    if _SUM.fullmatch(note[:_LONGEST_VALUE]):
+        return True
     if is_open(note):
         return False
     if expected.kind == "text":
         return not any(mentions(note, cell) for cell in expected.cells if cell in note)
-    if _SUM.fullmatch(note[:_LONGEST_VALUE]):
-        return True
     numbers = list(numbers_in(note, expected.terms.decimal))
     is_share = all(number.unit == "%" for *_, number in numbers)
     if numbers and is_share and not any(number.unit == "%" for number in expected.quantities):

@@ -143,6 +143,9 @@ class Items:
         if reply.is_taken_back or refuses(folded(reply.answer[:_LONGEST_CORE])):
             return
         texts = [reply.answer]
+        if not reply.answer.startswith(f"{reply.line}\n") and reply.line != reply.answer:
+            texts.append(reply.line)
+            yield reply.line
         first, _, rest = reply.answer.partition("\n\n")
         # Text after a blank line is an explanation if it is a sentence without further items.
         is_explained = len(rest.split()) > 2 and not _BULLET.match(rest)

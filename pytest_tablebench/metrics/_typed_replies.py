@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, without_entities, without_latex
+from pytest_tablebench.metrics._typed_vocabulary import OTHERWISE, UNSURE
 
 _LONGEST = 20_000
 """Characters of a reply that are read: of a longer reply, its beginning and its end."""
@@ -34,6 +35,12 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _BOX_TOKENS = re.compile(r"<\|begin_of_box\|>(.{0,2000}?)<\|end_of_box\|>", re.DOTALL)
+_CUT = re.compile(
+    r"<(?:\|begin_of_box\||answer|final_answer|final|solution)>[^<]{0,2000}$", re.IGNORECASE
+)
+"""A box token or tag that nothing closes."""
+_CUT_TAG = re.compile(r"<[a-z_|]{0,20}$")
+_CUT_BOX = re.compile(r"\\[Bb]o(?:x(?:ed?)?)?$")
 _BOX = re.compile(r"\\[Bb]oxed\s*\{")
 _FENCE = re.compile(r"```\w*\n(.{1,4000}?)\n?```", re.DOTALL)
 _ROW = re.compile(r"\|([^|\n]{1,200})\|")
@@ -53,6 +60,17 @@ _REASON = re.compile(
 _NOTE = re.compile(
     r"\s+(?=\()|\s+[-\u2013\u2014]\s+|\s?\u2014\s?|(?<=[^\W\d])\u2013(?=[^\W\d])|(?<=\w)（"
 )
+_DOUBT = re.compile(
+    rf"{UNSURE.pattern}|^(?:{OTHERWISE.pattern})|\balso (?:be|correct|right|possible|valid)\b"
+    r"|^(?:no|nein|non|hmm+|but|however|aber|mais)\b|\b(?:is|was) (?:the )?(?:correct|right)\b"
+    r"|\b(?:wrong|incorrect|not certain|uncertain|falsch)\b"
+)
+"""Words behind a marked value that leave open whether it is the answer."""
+_DENIAL = re.compile(
+    r"(?:[,;] (?:(?:and|but|und|et) )?| (?:and|but|und|et) )(?:not|nicht|pas) "
+    r"|[,;]? (?:rather than|instead of) "
+)
+"""The start of a denial of another value: `B, not A`."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,400})\*\*(?!\*)")
 _ABBREVIATIONS = (
     *("approx", "appr", "ca", "max", "min", "mind", "est", "no", "nr", "st", "vs", "bzw", "mr"),
@@ -62,7 +80,9 @@ _SENTENCE = re.compile(
     # A number of one or two digits may be an ordinal number: `1. FC`, `5. März`.
     r"(?:(?<!\s\d\.)(?<!\s\d\d\.)(?<!^\d\.)(?<!^\d\d\.)"
     + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in _ABBREVIATIONS)
-    + r"|(?<=\d\.)(?=\s+(?:yes|no|so|therefore|thus|hence|the|it|this|that|there|which)\b))"
+    + r"(?<!\.[^\W\d]\.)|(?:(?<=\d\.)|(?<=\.[^\W\d]\.))"
+    r"(?=\s+(?:yes|no|so|therefore|thus|hence|the|it|this|that|there|which|note|however|others?"
+    r"|please)\b))"
     r"(?<=[.!?])\s+|(?<=[。！？])|\n+",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -78,6 +98,7 @@ class AnswerText:
         is_marked: whether a box or a marker shows the answer.
         is_taken_back: whether the reply corrects itself (`12, no wait, 13`).
         items: the contents of its boxes or the items of its JSON, if there are several.
+        is_cut: whether the reply ends inside its last box.
     """
 
     text: str
@@ -85,11 +106,17 @@ class AnswerText:
     is_marked: bool = False
     is_taken_back: bool = False
     items: tuple[str, ...] = field(default=())
+    is_cut: bool = False
 
     @property
     def line(self) -> str:
-        """The first line of the answer."""
-        return self.answer.partition("\n")[0].strip()
+        """The first line of the answer; behind a marker only its value, unless a note doubts it."""
+        first = self.answer.partition("\n")[0].strip()
+        if not self.is_marked:
+            return first
+        value = (sentences(_DENIAL.split(first, maxsplit=1)[0]) or [first])[0]
+        note = folded(first.partition(value)[2]).lstrip(" ,;")
+        return first if _DOUBT.search(note) else value
 
 
 def read_reply(text: str) -> AnswerText:
@@ -99,8 +126,11 @@ def read_reply(text: str) -> AnswerText:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
     # Patterns that begin with blanks take quadratic time on long runs of blanks.
     text = _BLANKS.sub(lambda match: "\n\n"[: match[0].count("\n")] or "  ", text)
-    if boxes := list(_marked_texts(text)):
-        contents = tuple(without_latex(box).strip() for box in boxes)
+    boxes = list(_marked_texts(text))
+    if boxes and boxes[-1] is None:
+        return AnswerText(text, text, is_cut=True)
+    if boxes:
+        contents = tuple(without_latex(box or "").strip() for box in boxes)
         items = contents if len(contents) > 1 else ()
         return AnswerText(text, contents[-1], is_marked=True, items=items)
     marker = None
@@ -119,17 +149,22 @@ def read_reply(text: str) -> AnswerText:
     return AnswerText(text, answer, marker is not None, taken_back)
 
 
-def _marked_texts(text: str) -> Iterator[str]:
-    r"""Yield the contents of `\boxed{}`, of box tokens, or of tags around the answer."""
+def _marked_texts(text: str) -> Iterator[str | None]:
+    r"""Yield the contents of `\boxed{}`, of box tokens, or of tags around the answer.
+
+    The last one is None if the text ends inside a box.
+    """
     if "oxed" in text:
         yield from _boxes(text)
     elif "<" in text:
         tokens = [match[1] for match in _BOX_TOKENS.finditer(text)]
         tags = [match[2] for match in _TAGS.finditer(text)]
         yield from tokens or tags
+        if _CUT.search(text) or ((tokens or tags) and _CUT_TAG.search(text)):
+            yield None
 
 
-def _boxes(text: str) -> Iterator[str]:
+def _boxes(text: str) -> Iterator[str | None]:
     end = 0
     for opening in _BOX.finditer(text):
         if opening.start() < end:
@@ -141,6 +176,12 @@ def _boxes(text: str) -> Iterator[str]:
                 end = place
                 yield text[opening.end() : place]
                 break
+        else:
+            if len(text) < opening.end() + 2_000:
+                yield None
+                return
+    if _CUT_BOX.search(text):
+        yield None
 
 
 def _structured(answer: str) -> list[str] | None:

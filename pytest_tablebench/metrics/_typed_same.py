@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
+from pytest_tablebench.metrics._typed_column_units import unit_in_brackets, unit_in_name
 from pytest_tablebench.metrics._typed_text import folded, words
 from pytest_tablebench.metrics._typed_unit_names import RATIOS
 from pytest_tablebench.metrics._typed_units import (
@@ -39,6 +40,9 @@ _HOW_MANY = re.compile(
 _PERCENT = re.compile(
     r"%|\b(?:percent|percentage|per cent|prozent\w*|pourcentage|porcentaje)\b|百分"
 )
+_VERBS = frozenset({"won", "try"})
+"""Words that are seldom the currency."""
+
 _LONGEST_NOUN = 3
 """Words of the longest noun phrase behind a number."""
 
@@ -111,32 +115,49 @@ class Surroundings:
     @cached_property
     def column(self) -> Unit:
         """The unit of the column."""
-        return read_unit(self.unit) if self.unit else Unit()
+        return unit_in_brackets(self.unit) if self.unit else Unit()
+
+    @cached_property
+    def _units_in_names(self) -> tuple[Unit, ...]:
+        return tuple(map(unit_in_name, self.names or self.all_names))
 
     @cached_property
     def units(self) -> frozenset[str]:
         """The units in brackets behind the names of columns."""
         names = self.names or self.all_names
         matches = (match[1] for name in names for match in _IN_BRACKETS.finditer(name[:200]))
-        return frozenset(unit.name for unit in map(read_unit, matches) if unit.scale == 1)
+        return frozenset(unit.name for unit in map(unit_in_brackets, matches) if unit.scale == 1)
 
     @cached_property
     def currencies(self) -> frozenset[str]:
         """The currencies that the question, the column's name or its cells name."""
-        named = {self.column.name, *self.units}
+        named = {self.column.name, *self.units, *(unit.name for unit in self._units_in_names)}
         for text in (self.question, *(self.names or self.all_names)):
-            named |= {unit_name(part) for part in re.findall(r"[^\s\d(),;:?!.]+", text[:4_000])}
+            parts = re.findall(r"[^\s\d(),;:?!._]+", text[:4_000])
+            named |= {unit_name(part) for part in parts if part.casefold() not in _VERBS}
         numbers = (read_quantity(cell, self.decimal) for cell in sorted(self.cells())[:_CELLS])
         named |= {number.unit for number in numbers if number is not None}
         return frozenset(name for name in named if is_currency(name))
 
     @cached_property
+    def column_scales(self) -> frozenset[int]:
+        """The powers of ten in which the cells of the answer's columns are written."""
+        units = (self.column, *(self._units_in_names if self.names else ()))
+        return frozenset(unit.scale for unit in units) - {1}
+
+    @cached_property
     def scales(self) -> frozenset[int]:
-        """The powers of ten in which the question or a column's name asks for the number."""
-        text = " ".join([self.folded_question, *map(folded, self.names or self.all_names)])
-        parts = re.findall(r"(?<![\d.,] )(?<![\d.,])\b[^\W\d_]{3,}", text)
+        """The powers of ten in which the question or a column's name asks for the number.
+
+        The columns of other cells have none for `How many ...`.
+        """
+        names = self.names or (() if self.is_count else self.all_names)
+        units = {name: unit_in_name(name).scale for name in names}
+        others = [folded(name) for name, scale in units.items() if scale == 1]
+        text = " ".join([self.folded_question, *others])
+        parts = re.findall(r"(?<![\d.,] )(?<![\d.,])(?<!per )\b[^\W\d_]{3,}", text)
         scales = {read_unit(f"{part} x").scale for part in parts if len(part) < 20}
-        return frozenset(scales - {1, 12, 100})
+        return frozenset(scales - {1, 12, 100}) | {*units.values(), *self.column_scales} - {1}
 
     @cached_property
     def is_count(self) -> bool:
@@ -171,7 +192,7 @@ def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decis
     room = Fraction(around.tolerance.strip().removesuffix("%") or 0)
     if around.tolerance.strip().endswith("%"):
         room *= abs(expected.value) / 100
-    column, name = around.column, expected.unit or around.column.name
+    name = expected.unit or around.column.name
     value, scale = expected.value, expected.scale
     is_bare = not reply.unit and reply.scale == 1
     if around.percent and not expected.unit:
@@ -183,14 +204,11 @@ def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decis
     if is_bare and reply.is_ratio and not expected.is_ratio and name in RATIOS:
         is_near = abs(reply.value * RATIOS[name] - value) <= room
         return RIGHT if is_near else wrong(shown)
+    scales = around.scales if scale == 1 else frozenset()
+    factors = {scale, *scales}
     if is_bare:
-        scales = {scale, scale * (column.scale if scale == 1 else 1)}
-        is_near = any(abs(reply.value - value * size) <= room * size for size in scales)
+        is_near = any(abs(reply.value - value * size) <= room * size for size in factors)
         return RIGHT if is_near else wrong(shown)
-    whole = scale if scale != 1 else column.scale
-    factors = {whole, *(around.scales if whole == 1 and reply.scale != 1 else ())}
-    if whole == 1 and around.scales and reply.scale == 1:
-        factors |= around.scales if is_currency(reply.unit) else set()
     number, doubt = reply.size, None
     if (
         reply.unit
@@ -206,6 +224,10 @@ def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decis
         else:
             number = outcome
     is_near = any(abs(number - value * size) <= room * size for size in factors)
+    is_scaled = any(abs(number - value * size) <= room * size for size in scales)
+    if is_near and not is_scaled and not expected.unit and around.column_scales & scales:
+        # `$513` is the cell with its currency, or an amount without the column's millions.
+        doubt = unclear(f"{shown} in units of {min(around.column_scales):,}")
     return (doubt or RIGHT) if is_near else wrong(shown)
 
 

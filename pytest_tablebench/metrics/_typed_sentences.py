@@ -61,6 +61,11 @@ _DAY_AND_MONTH = re.compile(
     r"(?![.,%]?\d)|\b\d{1,2}(?:st|nd|rd|th|\.)? (?:of |de )?([^\W\d_]{4,12}|jan|feb|mar|apr|jun|jul"
     r"|aug|sep|oct|nov|dec)\b"
 )
+_OPERATOR = re.compile(
+    r"[-+*/×·÷:=≈→]|\b(?:divided by|times|multiplied by|plus|minus|geteilt durch|divisé par)\b"
+)
+_OPERATION = re.compile(rf"\d.{{0,40}}(?:{_OPERATOR.pattern}).{{0,40}}\d|^\s*[a-z]\s*$")
+"""The terms of a sum, or a variable: `6,489 / 267.5`, `x`."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -104,12 +109,23 @@ def _by_numbers(expected: Expected, parts: Sequence[str]) -> Decision | None:
     return next(decision for decision in decisions if not decision.is_right)
 
 
+def without_terms(text: str) -> str:
+    """Return a folded sentence without the terms before its last equals sign; a bound stays."""
+    end = max(text.rfind(sign) for sign in "=≈→")
+    terms = text[: max(end, 0)]
+    if _OPERATION.search(terms) is None or is_open(_OPERATOR.sub(" ", terms)):
+        return text
+    start = next((place for place, sign in enumerate(terms) if sign.isdigit()), 0)
+    bound = terms[:start] if is_bounded(terms, start, start) else ""
+    return f"{bound}{text[end + 1 :].removeprefix('>').lstrip()}"
+
+
 def numbers_of(part: str, expected: Expected) -> list[tuple[Quantity, str, int, int]]:
     """Return the numbers of a sentence, in digits and words, each with its text and place."""
     terms = expected.terms
     if read_period(part) is not None:
         return []
-    text = without_compounds(folded(part.replace("**", "")))
+    text = without_terms(without_compounds(folded(part.replace("**", ""))))
     for start, end, _ in moments_in(text, terms.day_first):
         text = text[:start] + " " * (end - start) + text[end:]
     text = _DAY_AND_MONTH.sub(_without_day, text)

@@ -116,7 +116,7 @@ POINTS_BETWEEN_THOUSANDS = frozenset(
 
 SCALES = {
     **dict.fromkeys(("thousand", "thousands", "tausend", "tsd", "mille", "k", "mil"), 10**3),
-    **dict.fromkeys(("million", "millions", "mio", "mln", "mn", "millionen", "mm"), 10**6),
+    **dict.fromkeys(("million", "millions", "mio", "mln", "mn", "millionen"), 10**6),
     **dict.fromkeys(("billion", "billions", "bn", "mrd", "milliarden", "milliards"), 10**9),
     **dict.fromkeys(("trillion", "trillions", "tn"), 10**12),
     **dict.fromkeys(("hundred", "hundreds"), 100),

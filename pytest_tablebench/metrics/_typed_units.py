@@ -46,7 +46,7 @@ _FUNCTION_WORDS = frozenset(
 )
 _ATOM = re.compile(r"(°[cf]?|[^\W\d_]+(?:_[^\W\d_]+)*)(-?\d)?")
 _OF = re.compile(r"^(?:of\b|d'|de\b|di\b|in\b|an\b|von\b)\s*")
-_CJK_SCALE = re.compile("|".join(sorted(CJK_SCALES, key=len, reverse=True)))
+CJK_SCALE = re.compile("|".join(sorted(CJK_SCALES, key=len, reverse=True)))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_unit(text: str) -> Unit:
     plain = folded(plain).strip(" .")
     if not plain or unit_name(plain) != plain or plain in UNITS:
         return Unit(unit_name(plain))
-    if scale := _CJK_SCALE.match(plain):
+    if scale := CJK_SCALE.match(plain):
         return Unit(unit_name(plain[scale.end() :]), CJK_SCALES[scale[0]])
     return _with_scale(plain) or Unit(unit_name(plain))
 
@@ -82,7 +82,7 @@ def _with_scale(plain: str) -> Unit | None:
         ends = (" ".join(parts[:count]), parts[count:]), (" ".join(parts[-count:]), parts[:-count])
         for words, others in ends:
             rest = _OF.sub("", " ".join(others))
-            scale = _scale(words.replace(".", ""))
+            scale = scale_of(words.replace(".", ""))
             if scale is None and rest and is_currency(unit_name(rest)):
                 scale = MONEY_LETTERS.get(words)
             if scale is not None and (others or len(words) > 1):
@@ -90,7 +90,7 @@ def _with_scale(plain: str) -> Unit | None:
     return None
 
 
-def _scale(words: str) -> int | None:
+def scale_of(words: str) -> int | None:
     scale = SCALES.get(words)
     if scale is None and len(words) > 1 and not words.isdigit() and words not in _FUNCTION_WORDS:
         return _compact_names().get(words)

@@ -184,8 +184,8 @@ sono era nel nella secondo tabella risposta valore totale somma o os da dos no n
 com segundo tabela resposta het een van zijn volgens tabel antwoord waarde totaal met voor jest
 są był była w z według tabeli odpowiedź в на с и это по таблице ответ составляет равен равна 的 是
 为 在 有 了 这 那 个 座 根 据 表 格 中 答 案 和 与 就 其 上 共 总 计 一 以 及 所 都 也 の は
-が を に で です と も から 은 는 이 가 을 를 에 의
-입 니 다
+が を に で す だ し た と も か ら 은 는 이 가 을 를 에 의
+입 니 다 rounded gerundet arrondi
 """.split()  # noqa: SIM905 - shorter than a list
 )
 """Words that add nothing to an answer."""

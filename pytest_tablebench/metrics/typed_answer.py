@@ -14,6 +14,7 @@ from pytest_tablebench.metrics._typed_expected import Expected, Terms
 from pytest_tablebench.metrics._typed_judge import decide
 from pytest_tablebench.metrics._typed_periods import read_period
 from pytest_tablebench.metrics._typed_replies import read_reply
+from pytest_tablebench.metrics._typed_same import unclear
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
 from pytest_tablebench.metrics._typed_verdicts import VERDICTS
@@ -119,20 +120,24 @@ def typed_answer(
     if chosen == "free_text":
         value = rouge(text, expected, variants=["rougeL"]).value
         return Score(value, {chosen: value}, chosen)
-    if chosen in {"list", "ordered_list"}:
+    reply, is_list = read_reply(text), chosen in {"list", "ordered_list"}
+    parts = {"partial": 0.0} if is_list else {}
+    if reply.is_cut:
+        decision = unclear("the reply ends inside a box")
+    elif is_list:
         from pytest_tablebench.metrics._typed_lists import Items
 
         items = [Expected(item, _kind_of_item(item, terms), terms) for item in expected]
         listed = Items(items, ordered=chosen == "ordered_list")
-        decision, partial = listed.decide(read_reply(text))
-        parts = {"partial": partial}
+        decision, parts["partial"] = listed.decide(reply)
     else:
-        decision, parts = decide(Expected(expected[0], chosen, terms), read_reply(text)), {}
+        decision = decide(Expected(expected[0], chosen, terms), reply)
     value = float(decision.is_right)
     is_unclear = decision.state == "unclear"
     why = "" if decision.is_right else f"{decision.why}{_stated(terms, expected)}"
     why = printable(why, _LONGEST_WHY)
-    return Score(value, {chosen: value, **parts}, chosen, unclear=is_unclear, why=why)
+    flags = ("truncated",) if reply.is_cut else ()
+    return Score(value, {chosen: value, **parts}, chosen, flags, unclear=is_unclear, why=why)
 
 
 def _stated(terms: Terms, expected: Sequence[str]) -> str:

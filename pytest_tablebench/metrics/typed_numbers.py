@@ -76,7 +76,7 @@ _TAIL = re.compile(rf"\s?({_SIGN_OF_UNIT}{{1,24}}(?:\s{_SIGN_OF_UNIT}{{1,24}}){{
 _TERM = rf"[({{]?[{_SIGN}]?[\d.,]+%?[)}}]?"
 _SUM = re.compile(rf"{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})*(?:\s[^\W\d]+)?\s?[=≈]")
 _SUM_IN_WORDS = re.compile(
-    rf"{_TERM}(?:\s?(?:[-+*/×÷·]|plus|minus|times|and|und|et|y)\s?{_TERM})+"
+    rf"{_TERM}(?:\s?(?:[-+*/×÷·]|plus|minus|times|divided by|and|und|et|y)\s?{_TERM})+"
     r"\s(?:is|are|gives?|makes?|equals?|ergeben|ergibt|ist|sind|font|fait|égale?|son)\b"
 )
 _RESULT_FIRST = re.compile(rf"({_TERM})\s?=\s?{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})+(?!\s?[\d=≈])")

@@ -30,7 +30,8 @@ class Correction:
     """A verdict on the gold of one example; each field is a column of the file (`COLUMNS`).
 
     Arguments:
-        digest: the `row_digest` of the example for which the verdict was given.
+        digest: the `row_digest` of the example for which the verdict was given; `*` for any
+            version of it, and for data that may lack it.
         answers: the right answers, as one JSON array in the file. Without any, `wrong` and
             `several` leave the example out, as `unclear` and `broken` do.
         evidence: the reasons, for readers.
@@ -51,6 +52,15 @@ class Correction:
     def key(self) -> tuple[str, str]:
         """The dataset and the example."""
         return self.dataset, self.example
+
+    @property
+    def is_for_any_version(self) -> bool:
+        """Whether the verdict does not depend on the version of the data."""
+        return self.digest == "*"
+
+    def is_for(self, digest: str) -> bool:
+        """Return whether the verdict is about the example with this `row_digest`."""
+        return self.is_for_any_version or self.digest == digest
 
     @property
     def is_left_out(self) -> bool:

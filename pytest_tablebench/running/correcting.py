@@ -64,7 +64,8 @@ def check_corrections(
 ) -> None:
     """Raise `SettingsError` for a correction of an example that is missing or has changed.
 
-    Corrections of other datasets, and of examples that exist and are not asked, are ignored.
+    Corrections of other datasets, of examples that exist and are not asked, and for any version of
+    an example are ignored.
 
     Arguments:
         corrections: the overlay.
@@ -85,7 +86,7 @@ def correction_problems(
     """Yield (dataset, message) for each correction that `check_corrections` refuses."""
     all_ids = cache(lambda dataset: frozenset(source(dataset).example_ids(None)))
     for (dataset, example_id), correction in corrections.by_example.items():
-        if dataset not in examples:
+        if dataset not in examples or correction.is_for_any_version:
             continue
         name = printable(f"{dataset}/{example_id}", 120)
         if example_id not in examples[dataset]:

@@ -128,7 +128,7 @@ def test_the_later_of_an_earlier_and_a_stored_verdict_counts(
 ) -> None:
     write_audit_page(tmp_path / "audit.html", [suspect(0)])
     opened(watched, tmp_path / "audit.html").keyboard.press("1")
-    earlier = [Correction("wikitq", "nu-0", f"{0:020x}", "broken", (), "", "Bo", date)]
+    earlier = [Correction("wikitq", "nu-0", "*", "broken", (), "", "Bo", date)]
     write_audit_page(tmp_path / "audit.html", [suspect(0)], corrections=Corrections.of(earlier))
     page = opened(watched, tmp_path / "audit.html")
     assert page.get_attribute("#choices [aria-pressed=true]", "value") == verdict

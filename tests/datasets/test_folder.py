@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.datasets import defaults_of, text_key
 from pytest_tablebench.datasets.folder import folder_datasets
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._realhit_judge import realhit_judged
 from pytest_tablebench.metrics.charts import realhit_chart
 from pytest_tablebench.metrics.steps import Ask, Execute
@@ -97,13 +98,27 @@ def test_an_invalid_settings_file_is_named(text: str, said: str, tmp_path: Path)
     assert said in problem
 
 
-def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
-    write_folder(tmp_path / "starter")
-    (found,) = folder_datasets(tmp_path, taken={"starter"})
-    assert found.name == "starter_2"
-    source = found.open(tmp_path / "starter")
-    assert source.example_ids(None) == []
-    assert "the name 'starter' is taken" in str(source.problems[0])
+def test_a_folder_name_keeps_its_letters_and_marks(tmp_path: Path) -> None:
+    names = {
+        "a-b c": "a_b_c",
+        "gra\u0308ße": "gräße",
+        "बिक्री": "बिक्री",
+        "库存": "库存",
+        "销售": "销售",
+        "!?": "own",
+    }
+    for name in names:
+        write_folder(tmp_path / name)
+    assert {found.folder: found.name for found in folder_datasets(tmp_path)} == names
+
+
+def test_two_datasets_of_one_name_are_an_error(tmp_path: Path) -> None:
+    write_folder(tmp_path / "a b")
+    with pytest.raises(SettingsError, match="a b has the name of a built-in dataset, a_b"):
+        list(folder_datasets(tmp_path, taken={"a_b"}))
+    write_folder(tmp_path / "a_b")
+    with pytest.raises(SettingsError, match="a b and a_b have the same name, a_b; set another one"):
+        list(folder_datasets(tmp_path))
 
 
 def test_json_lines_can_contain_lists_and_further_columns(tmp_path: Path) -> None:

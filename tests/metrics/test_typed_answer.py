@@ -176,6 +176,24 @@ def test_a_long_reply_must_mark_its_answer() -> None:
     assert not right(f"{thoughts} So there are 12.", "12")
 
 
+@pytest.mark.parametrize(
+    ("reply", "answers"),
+    [
+        (r"So \boxed{840}. But with the rest it is \boxed{", ["840"]),
+        (r"So \boxed{840}. But with the rest it is \boxed{84", ["841"]),
+        (r"So \boxed{tea} and \boxed{", ["tea", "cocoa"]),
+        (r"So \boxed{840}. But with the rest it is \box", ["840"]),
+        ("<answer>840</answer>, or rather <answer>84", ["840"]),
+        ("<answer>840</answer>, or rather <ans", ["840"]),
+    ],
+)
+def test_a_reply_that_ends_inside_a_box_is_truncated_and_unclear(
+    reply: str, answers: list[str]
+) -> None:
+    scored = score("typed_answer", reply, answers)
+    assert (scored.value, scored.unclear, scored.flags) == (0.0, True, ("truncated",))
+
+
 def test_the_words_and_numbers_of_the_question_are_no_second_answer() -> None:
     question = "What were the sales in 2020?"
     assert right("In 2020, sales were 198.", "198", question=question)

@@ -282,6 +282,23 @@ def test_a_wrong_marker_is_refused_with_the_right_form(bench, mark, signature):
     assert bench.calls("ask") == []
 
 
+@pytest.mark.parametrize("place", ["method", "class", "module"])
+def test_a_marker_on_a_unittest_case_is_refused(bench, place):
+    mark = "pytest.mark.tablebench('toy')"
+    lines = [
+        "import unittest, pytest",
+        f"pytestmark = {mark}" if place == "module" else "",
+        f"@{mark}" if place == "class" else "",
+        "class TestIt(unittest.TestCase):",
+        f"    @{mark}" if place == "method" else "",
+        "    def test_it(self):\n        pass\n",
+    ]
+    bench.suite("\n".join(lines))
+    result = bench.run("--model=echo/any")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*write @pytest.mark.tablebench('dataset')*unittest.TestCase*"])
+
+
 def assert_short_error(result):
     text = result.stdout.str()
     assert "Traceback" not in text

@@ -56,6 +56,14 @@ def test_the_suite_runs_every_data_folder(place: Place) -> None:
     }
 
 
+def test_two_folders_of_one_name_are_a_usage_error(place: Place) -> None:
+    write_folder(place.data / "a b")
+    write_folder(place.data / "a_b")
+    done = place.run()
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*a b and a_b have the same name, a_b; set another one*"])
+
+
 def test_a_folder_is_selected_by_name_and_by_k(place: Place) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "other")

@@ -71,6 +71,17 @@ def test_two_people_may_agree(tmp_path: Path) -> None:
     assert read_corrections(path).by_example["w", "1"].answers == ("12",)
 
 
+def test_the_file_of_reported_errors_loads() -> None:
+    overlay = read_corrections(Path(__file__).parents[2] / "docs/reported-corrections.csv")
+    assert {key: item.answers for key, item in overlay.by_example.items()} == {
+        ("tatqa", "c91ad938-6ad1-4481-8f6b-43ccd2f69926"): ("-1.9",),
+        ("finqa", "ANSS/2008/page_89.pdf-1"): ("4.26",),
+        ("finqa_text", "ANSS/2008/page_89.pdf-1"): ("4.26",),
+        ("tablebench_nr", "1aba704991b72a8107475d7fea800b42"): ("1157",),
+    }
+    assert all(item.is_for("any digest") for item in overlay.by_example.values())
+
+
 def test_people_and_reasons_do_not_change_the_digest() -> None:
     first = Correction("w", "1", "d", "wrong", ("12",), "a sum", "ann", "2026-01-01")
     second = Correction("w", "1", "d", "wrong", ("12",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from pytest_tablebench.datasets.described import (
 )
 from pytest_tablebench.datasets.files import PULL_RECORD
 from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
+from pytest_tablebench.util.names import printable
 
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
@@ -27,24 +28,20 @@ def folder_datasets(
     """Yield the datasets of a data folder: `data` itself if it is a dataset, and folders in it.
 
     A folder with wrong settings is a dataset too, and reports the mistakes when it is opened.
-    `taken` are the names of other datasets.
+    `taken` are the names of other datasets. Raises `SettingsError` for a name that is taken.
     """
-    used = set(taken)
+    places: dict[str, str] = {}
     for place in _places(data):
         dataset = _open(data, place)
-        if dataset.name in used:
-            number = 2
-            while f"{dataset.name}_{number}" in used:
-                number += 1
-            message = f'the name {dataset.name!r} is taken; set another one: name = "..."'
-            dataset = FolderDataset(
-                f"{dataset.name}_{number}",
-                place,
-                QUESTION_FILES[0],
-                problems=[FolderProblem(SETTINGS_FILE, message)],
-                is_own=True,
+        name = dataset.name
+        if name in places or name in taken:
+            other = f"{printable(places[name])} and " if name in places else ""
+            both = "have the same name" if other else "has the name of a built-in dataset"
+            raise SettingsError(
+                f"{printable(str(data))}: {other}{printable(place)} {both}, {printable(name)}; set "
+                f'another one in {SETTINGS_FILE}: name = "..."'
             )
-        used.add(dataset.name)
+        places[name] = place
         yield dataset
 
 
@@ -110,5 +107,9 @@ def _is_dataset(folder: Path) -> bool:
 
 
 def _name(text: str) -> str:
-    """Return a name that is valid in options, gates and case ids."""
-    return re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")[:40] or "own"
+    """Return a name that is valid in options, gates and case ids: letters, digits and `_`."""
+    signs = unicodedata.normalize("NFC", text)
+    kept = [
+        sign if sign == "_" or unicodedata.category(sign)[0] in "LMN" else " " for sign in signs
+    ]
+    return "_".join("".join(kept).split())[:40].strip("_") or "own"

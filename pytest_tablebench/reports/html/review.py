@@ -148,7 +148,7 @@ def _earlier(
         correction = left.get((item.dataset, item.example_id))
         if correction is None:
             continue
-        if correction.digest != item.digest:
+        if not correction.is_for(item.digest):
             changed.append(number)
             continue
         earlier[number] = {

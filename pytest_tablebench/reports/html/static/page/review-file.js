@@ -68,7 +68,7 @@ const readCorrection = (cells) => {
   const get = (column) => cells[column] ?? "", key = keyOf(get("dataset").trim(), get("example").trim()), i = numberOf(key);
   const verdict = get("verdict").trim(), line = page.data.header.map(get);
   if (!page.data.choices[0].some(({ value }) => value === verdict)) { tally.strange++; return; }
-  if (i === undefined || page.columns.digest[i] !== get("digest").trim()) {
+  if (i === undefined || !["*", page.columns.digest[i]].includes(get("digest").trim())) {
     tally[i === undefined ? "elsewhere" : "changed"]++;
     addOther(line);
     return;
