@@ -62,6 +62,8 @@ class Look(NamedTuple):
     is_lowered: bool = False
     is_struck: bool = False
     is_block: bool = False
+    has_items: bool = False
+    """Each child is a block, as in a flex box or a grid."""
 
 
 class Looks:
@@ -143,7 +145,8 @@ def _look(name: str, styles: tuple[str, str], states: tuple[bool, bool], outer: 
     changes = {
         **_BY_NAME.get(name, {}),
         "is_hidden": outer.is_hidden or is_hidden,
-        "is_block": is_aside or is_block,
+        "is_block": is_aside or is_block or (outer.has_items and display != "contents"),
+        "has_items": display.removeprefix("inline-") in {"flex", "grid"},
     }
     if visibility in {"hidden", "collapse", "visible"}:
         changes["is_invisible"] = visibility != "visible"
