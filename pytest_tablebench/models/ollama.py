@@ -32,7 +32,7 @@ class ContextWindow:
 
     Arguments:
         model: its name, as litellm takes it.
-        api_base: the address of the server; None: that of the environment.
+        api_base: the address of the server; None: the one in the environment.
     """
 
     model: str

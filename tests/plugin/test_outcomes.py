@@ -65,11 +65,19 @@ def test_a_whole_reply_has_no_flag(bench):
     assert bench.record()["flags"] == []
 
 
-def test_an_empty_reply_is_wrong_and_shown_as_empty(bench):
-    result = bench.run(f"--model={bench.script({'default': ''})}", "--bench-limit=1")
+@pytest.mark.parametrize(("reply", "shown"), [("", "(an empty reply)"), (" \n", " \\n")])
+def test_an_empty_reply_is_no_answer_and_wrong_as_published_code_reads_it(bench, reply, shown):
+    model = bench.script({"default": reply})
+    result = bench.run(f"--model={model}", "--bench-limit=1")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no answer (empty): the reply is complete and contains no text"])
+    assert bench.record()["raw"] == reply
+    assert bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]["reasons"] == {"empty": 1}
+    result = bench.run(
+        f"--model={model}", "--bench-limit=1", "--bench-compat=reference", "--bench-results=other"
+    )
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["got:      (an empty reply)  (score 0.00)"])
-    assert bench.record()["raw"] == ""
+    result.stdout.fnmatch_lines([f"got:      {shown}  (score 0.00)"])
 
 
 # Plain asserts

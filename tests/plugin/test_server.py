@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.errors import PAID_WITHOUT_ANSWER
 from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import (
     OpenAIServer,
@@ -83,12 +84,13 @@ def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
 FAULTS = 18
 PASSING = [0, 2, 4, 10, 14]
 CUT_OFF = 11
+PAID = {7, 8, 9, CUT_OFF}
 WITHOUT = {
     3: ("rate_limit", "too many requests", "(after 2 attempts)"),
     5: ("server_error", "status 503", "(after 2 attempts)"),
     6: ("bad_reply", "no chat completion", "(after 2 attempts)"),
-    7: ("bad_reply", "without any choice", "(after 2 attempts)"),
-    8: ("bad_reply", "without content", "(after 2 attempts)"),
+    7: ("empty", "the reply is complete and contains no text"),
+    8: ("empty", "the reply is complete and contains no text"),
     9: ("content_filter", "content filter"),
     11: ("cut_off", "ended the reply after 3 tokens, which contains no text"),
     12: ("auth", "API key"),
@@ -151,7 +153,7 @@ def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) ->
         record = run.by_number[example.id]
         if number in WITHOUT:
             assert (record.outcome, record.reason) == ("no_answer", WITHOUT[number][0]), number
-            raw = "" if number == CUT_OFF else None
+            raw = "" if number in PAID else None
             assert (record.score, record.passed, record.raw) == (None, None, raw)
         else:
             expected = "right" if number in PASSING else "wrong"
@@ -162,7 +164,7 @@ def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) ->
     assert list(run.by_number[script.examples[10].id].flags) == ["truncated"]
     assert run.by_number[script.examples[CUT_OFF].id].completion_tokens == 3
     # Passing faults are retried once, permanent ones are not.
-    assert {n for n, count in script.asked.items() if count == 2} == {2, 3, 4, 5, 6, 7, 8}
+    assert {n for n, count in script.asked.items() if count == 2} == {2, 3, 4, 5, 6}
     assert set(script.asked.values()) == {1, 2}
 
 
@@ -172,14 +174,14 @@ def test_the_terminal_shows_each_reason_on_one_line(faulty_runs: Faulty) -> None
     assert len(lines) == len(WITHOUT)
     for line, words in zip(lines, WITHOUT.values(), strict=True):
         assert line.startswith(f"no answer ({words[0]}): ")
-        assert words[0] == "cut_off" or " openai/test-model" in line
+        assert words[0] in PAID_WITHOUT_ANSWER or " openai/test-model" in line
         for word in words[1:]:
             assert word in line
     assert "Traceback" not in run.output
     assert "\x1b" not in run.output
     assert "\u202e" not in run.output
     reasons = one_line(run.output, "no answer by reason")
-    assert "bad_reply 3" in reasons
+    assert "empty 2" in reasons
     assert (
         "11.1 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
         "these again (5.6 % contain no answer)" in run.output
@@ -206,8 +208,8 @@ def test_two_workers_record_the_same_faults(faulty_runs: Faulty) -> None:
     )
     assert first == second
     for run in (alone, spread):
-        # A reply that was cut off before its answer is also paid for.
-        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + 1
+        # Replies without an answer are paid for as well.
+        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + len(PAID)
         assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
     assert "gw0" not in spread.output.split("= ERRORS =")[-1].split("short test summary")[0]
 

@@ -128,17 +128,19 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         "1": [],
         "2": ["judge_not_a_number"],
         "3": ["judge_several_boxes"],
-        "4": ["empty_prediction"],
+        "4": [],
         "5": ["judge_out_of_range"],
-        "6": ["unclosed_thinking", "empty_prediction"],
+        "6": [],
         "7": ["several_boxes"],
     }
     parts = {name.split("|")[1]: record["parts"] for name, record in by_id.items() if "|" in name}
     assert {name: scores_by_name.get("llm_score") for name, scores_by_name in parts.items()} == {
         "1": 1.0, "2": None, "3": 0.8, "4": None, "5": None, "6": None, "7": 0.5,
     }  # fmt: skip
-    assert {name: scores_by_name["llm_score_or_0"] for name, scores_by_name in parts.items()} == {
-        "1": 1.0, "2": 0.0, "3": 0.8, "4": 0.0, "5": 0.0, "6": 0.0, "7": 0.5,
+    assert {
+        name: scores_by_name.get("llm_score_or_0") for name, scores_by_name in parts.items()
+    } == {
+        "1": 1.0, "2": 0.0, "3": 0.8, "4": None, "5": 0.0, "6": None, "7": 0.5,
     }  # fmt: skip
     faults = {
         name.split("|")[1]: record["tags"].get("fault")
@@ -156,14 +158,16 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         "1": (1.0, "llm_score", "right"),
         "2": unreadable,
         "3": (0.8, "llm_score", "right"),  # of several marks the last counts
-        "4": (0.0, "em", "wrong"),
+        "4": unreadable,  # an empty reply
         "5": unreadable,
-        "6": (0.0, "em", "wrong"),
+        "6": unreadable,  # thoughts alone
         "7": (0.5, "llm_score", "wrong"),
     }
     assert {record["reason"] for record in by_id.values()} == {
         None,
         "judge_parse_error",
+        "empty",
+        "thoughts_alone",
         "unusable_data",
     }
     assert {record["threshold"] for record in by_id.values()} == {0.8, None}

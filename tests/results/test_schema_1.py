@@ -57,7 +57,7 @@ def test_figures_of_schema_1_have_not_changed():
     summary = summarize(list(read_records(HERE)))
     assert summary["benchmarks"]["starter"]["performance"] == 0.5
     # That version did not aggregate parts, truncated replies and tables.
-    added = ("parts", "n_clusters", "cut_off", "truncated", "unclear")
+    added = ("parts", "n_clusters", "cut_off", "truncated", "unclear", "prompt_cut_by_server")
     assert without(summary["benchmarks"], *added) == stored["benchmarks"]
 
 

@@ -20,14 +20,13 @@ from pytest_tablebench.results import Record
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
+    completed,
     drip,
     drop,
     drop_midway,
     error,
     hang,
-    no_choices,
     nonsense,
-    null_content,
     text,
 )
 from tests.support.runs import Process, Script, right, start_pytest
@@ -54,8 +53,8 @@ TRANSIENT: Mapping[str, Callable[[], Behaviour]] = {
     "hang": hang,
     "drip": drip,
     "invalid JSON": nonsense,
-    "empty choice": no_choices,
-    "no content": null_content,
+    "error in a choice": lambda: completed({"content": ""}, usage=None, error={"code": 503}),
+    "aborted": lambda: completed({"content": "2"}, usage=None, finish_reason="abort"),
     "wrong content type": lambda: nonsense(b"<html>busy</html>", content_type="text/html"),
 }
 """Faults that a retry may overcome."""

@@ -18,7 +18,7 @@ class OllamaServer:
     Arguments:
         reply: the answer to what is read of a prompt.
         limit: the context length that `/api/show` names; None: it knows no such address.
-        window: a window that replaces the one of requests; None: the one of the request, else 4,096.
+        window: a window that replaces the one of requests; None: that in requests, else 4,096.
     """
 
     def __init__(

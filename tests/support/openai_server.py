@@ -127,10 +127,12 @@ def text(
     )
 
 
-def completed(message: Mapping[str, Any], **choice: Any) -> Behaviour:
+def completed(
+    message: Mapping[str, Any], *, usage: tuple[int, int] | None = (7, 3), **choice: Any
+) -> Behaviour:
     """Answer with the fields of a message and of its choice."""
     usual = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-    return Behaviour(completion([usual | choice], (7, 3)))
+    return Behaviour(completion([usual | choice], usage))
 
 
 def null_content() -> Behaviour:
