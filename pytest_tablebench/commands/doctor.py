@@ -13,9 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_tablebench.commands._asking import open_client
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.errors import TableBenchError, install_command
+from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
+from pytest_tablebench.running.front_check import LONGEST, SHORTEST, front_check
 from pytest_tablebench.util.names import counted, printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
@@ -53,6 +55,20 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--bench-store", type=Path, metavar="DIR", help="folder of the answer store"
     )
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="also ask this model a long prompt (and shorter ones, if its front is lost), and "
+        "say from which length on the front of a prompt is lost",
+    )
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        default=LONGEST,
+        metavar="N",
+        help=f"the length of that prompt. Default: {LONGEST:,}",
+    )
+    parser.add_argument("--bench-api-base", metavar="URL", help="address of the model's server")
     parser.set_defaults(lines=_doctor)
 
 
@@ -73,6 +89,8 @@ def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
         _network,
     )
     findings = {look.__name__.strip("_"): _looked(look, settings) for look in looks}
+    if options.model is not None:
+        findings["prompt"] = _looked(lambda _: _prompt(options), settings)
     width = max(map(len, findings))
     lines = [
         f"{name:<{width}}  {finding[0]:<2}  {printable(finding[1])}"
@@ -91,6 +109,22 @@ def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
         return look(settings)
     except (TableBenchError, OSError) as error:
         return "NO", str(error)
+
+
+def _prompt(options: argparse.Namespace) -> Finding:
+    """Ask the model for the first word of a long prompt."""
+    if options.tokens < SHORTEST:
+        raise SettingsError(f"--tokens takes a number from {SHORTEST}, not {options.tokens}")
+    # A stored reply would not show what the server does now.
+    asking = argparse.Namespace(
+        model=options.model, bench_api_base=options.bench_api_base, bench_store="none"
+    )
+    with open_client(asking, []) as client:
+        [outcome] = client.converse([front_check(options.tokens)])
+    name = printable(options.model, 80)
+    if isinstance(outcome, Exception):
+        return "NO", f"{name}: {outcome}"
+    return ("ok" if outcome.lost is None else "NO"), f"{name}: {outcome.text}"
 
 
 def _python(_: Settings) -> Finding:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
@@ -149,6 +150,7 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
         store = options.folder / STORE
         if store.is_dir():
             facts["fingerprints"] = dict(fingerprints(store, identity))
+    facts["served"] = mapping(loaded.run, "served")
     facts["id"] = identity
     if history is None or history.reference is None:
         return reference_entry(loaded.run, loaded.records, **facts)

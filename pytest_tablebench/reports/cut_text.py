@@ -7,6 +7,8 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.results.served import answered_by
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted
 
 FURTHER, LEAST = 4, 4096
@@ -46,13 +48,14 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
 
 
 def reply_lines(summary: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Return the lines on replies and prompts that were cut, and on unclear replies.
+    """Return the lines on cut replies and prompts, on unclear replies, and on several servers.
 
     Arguments:
         summary: the content of `summary.json`.
         run: the content of `run.json`, which names the limits.
     """
-    lines = (cut_line(summary, run), prompt_line(summary), unclear_line(summary))
+    served = answered_by(mapping(run, "served"))
+    lines = (cut_line(summary, run), prompt_line(summary), unclear_line(summary), served)
     return [line for line in lines if line is not None]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +96,11 @@ class ModelRun:
             "thinking_tokens": sum_of_known(tokens),
             "cases_extended": sum(case.is_extended for case in self.cases.values()),
         }
+
+    def served(self) -> dict[str, int]:
+        """Return how many cases each model, provider and version answered, the most first."""
+        names = (case.served for case in self.cases.values() if case.served is not None)
+        return dict(Counter(names).most_common())
 
     def shared(self, row: ScoreRow) -> ScoreRow:
         """Return an equal row that shares its texts and small mappings with other rows.

@@ -80,6 +80,7 @@ class JoinedCase:
     from_store: bool = False
     reasoning_tokens: int | None = None
     is_extended: bool = False
+    served: str | None = None
 
     def add(self, finding: Finding, rank: tuple[int, ...] | None) -> bool:
         """Add a finding; return whether its record replaces the current one.

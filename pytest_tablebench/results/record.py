@@ -24,7 +24,7 @@ ASSERTION = "assertion"
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
-OPTIONAL = ("corrected", "effort", "why", "prompt_sent")
+OPTIONAL = ("corrected", "effort", "why", "prompt_sent", "served")
 """Fields that lines of records contain only if they have a value."""
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
@@ -67,6 +67,7 @@ class Record:
         reply_limit: the token limit of the reply.
         prompt_sent: about how many tokens the prompt has, if the server read a part of it; None
             (not written) if it read all.
+        served: what answered, by the reply; None (not written) if the reply does not say it.
         corrected: the verdict of people on the gold, and the score by the corrected gold (see
             `CORRECTED`); None without a correction. Lines without a correction lack the field.
     """
@@ -108,6 +109,7 @@ class Record:
     reasoning_tokens: int | None = field(default=None, kw_only=True)
     reply_limit: int | None = field(default=None, kw_only=True)
     prompt_sent: int | None = field(default=None, kw_only=True)
+    served: str | None = field(default=None, kw_only=True)
     cost_usd: float | None = None
     from_store: bool = False
     corrected: Mapping[str, Any] | None = field(default=None, kw_only=True)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from sys import intern
 from typing import Any, get_args
 
 from pytest_tablebench.config.demonstrations import Shots
@@ -139,6 +140,7 @@ class RunWriter:
             case.from_store = message.from_store
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
+            case.served = None if message.served is None else intern(message.served)
         elif before is not None and case.place is not None:
             record = ReadRecord(folder.line_at(case.place), before, case.rank or ())
             if before.checks == checks:
@@ -297,6 +299,7 @@ class RunWriter:
             "store_hits": model_run.hits,
             **self._corrections(model_run),
             **model_run.thinking(),
+            **_if_any("served", model_run.served()),
             "versions": _versions(),
             "host": {
                 "system": platform.system(),

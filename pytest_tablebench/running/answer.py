@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.results.served import served_name
 from pytest_tablebench.running.limits import limit_of
 from pytest_tablebench.running.prompt_cut import PROMPT_CUT
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
@@ -44,6 +45,7 @@ class StepFacts:
         is_replaced: whether a reply was cut off and requested again with a higher limit.
         is_prompt_cut: whether the prompt was cut to the model's context.
         facts: values that the strategy read from the reply.
+        served: what answered, by the reply (`served_name`).
     """
 
     kind: Literal["ask", "execute"]
@@ -65,6 +67,7 @@ class StepFacts:
     is_replaced: bool = False
     is_prompt_cut: bool = False
     facts: Mapping[str, Any] | None = None
+    served: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Answer:
     reply_limit: int | None = None
     """The token limit of the last reply."""
     cost_usd: float | None = None
+    served: str | None = None
+    """What answered, by the last reply that says it."""
     from_store: bool = False
     steps: tuple[StepFacts, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -162,6 +167,7 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
         outcome.cut,
         reasoning_tokens=outcome.reasoning_tokens,
         record_key=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
+        served=served_name(outcome.served_model, outcome.served_by, outcome.fingerprint),
     )
 
 
@@ -227,6 +233,7 @@ def answer_of(
         reasoning_tokens=_total([n for step in calls if (n := step.reasoning_tokens) is not None]),
         reply_limit=kept[-1].limit if kept else None,
         cost_usd=_total([step.cost_usd for step in calls]),
+        served=next((step.served for step in reversed(calls) if step.served), None),
         from_store=all(step.from_store for step in calls),
         steps=_with_facts(steps, answer.facts),
     )

@@ -311,6 +311,7 @@ class CaseRun:
             reasoning_tokens=answer.reasoning_tokens if answer else None,
             reply_limit=answer.reply_limit if answer else None,
             prompt_sent=getattr(self.error, "prompt_sent", None),
+            served=answer.served if answer else None,
             cost_usd=answer.cost_usd if answer else spent.get("cost_usd"),
             from_store=answer.from_store if answer else False,
         )

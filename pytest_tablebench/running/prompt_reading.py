@@ -8,7 +8,9 @@ A share of our count is expected that no common tokenizer undercuts (`benchmarks
 `EXPECTED` of the tokens of ASCII text, plus `EXPECTED` of a count of words, digits and signs of
 other scripts, for which the tokens of one text differ up to fourfold. The count of a model's short
 prompts, which no server cuts, corrects the share: a model with larger tokens is expected to count
-fewer, one with smaller tokens more, and a server whose counts mean nothing is never accused.
+fewer, one with smaller tokens more, and a server whose counts mean nothing is never accused. Two
+prompts of different lengths of which the server counts equally many tokens, too few for either,
+show its window.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.tokens import count_tokens
 
-EXPECTED = 0.6
+EXPECTED = 0.45
 """The share of our count that a server reads at least of a whole prompt."""
 
 SHORT = 1000
 """Tokens of a prompt that every server reads whole."""
 
-ENOUGH, CAUTION, HIGHEST = 5, 0.8, 1.15
+ENOUGH, CAUTION, HIGHEST = 5, 0.8, 1.5
 """Short prompts that raise the share, the factor of the lowest one, and the highest factor."""
+
+FULL = 0.8
+"""Below this share of our lowest count of a prompt, equal counts of two prompts show a window."""
 
 LEAST = 256
 """The smallest window of a server; a lower count is no count of a cut prompt."""
@@ -67,6 +72,8 @@ class PromptReading:
     """By model, the shares of the expected counts: the lowest ones, in order."""
     _fewest: dict[str, float] = field(default_factory=dict)
     """By model, the fewest characters of a token of a longer prompt."""
+    _lengths: dict[tuple[str, int], float] = field(default_factory=dict)
+    """By model and count of its server, our lowest count of the first such prompt."""
 
     def check(self, model: str, messages: Iterable[Message], reply: Reply) -> PartlyRead | None:
         """Return how a prompt was cut; None if it was read, or if the counts do not show it.
@@ -86,8 +93,16 @@ class PromptReading:
             shares = sorted([*self._shares.get(model, ()), read / expected])
             self._shares[model] = shares[:ENOUGH]
             return None
-        is_cut = LEAST <= read < expected * self._factor(model)
-        return PartlyRead(read, sent) if is_cut else None
+        is_cut = read < expected * self._factor(model) or self._is_window(model, read, expected)
+        return PartlyRead(read, sent) if is_cut and read >= LEAST else None
+
+    def _is_window(self, model: str, read: int, expected: float) -> bool:
+        """Return whether the server counted as many tokens of a prompt of another length."""
+        lowest = expected / EXPECTED
+        if read >= FULL * lowest:
+            return False
+        first = self._lengths.setdefault((model, read), lowest)
+        return abs(first - lowest) > 0.1 * lowest
 
     def _is_unusual(self, model: str, characters: float) -> bool:
         """Return whether a server's count is unusual enough to be examined."""

@@ -73,6 +73,7 @@ class CaseMessages:
             judged=tuple(map(_cost, judged)),
             reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
             is_extended=answer is not None and EXTENDED in answer.flags,
+            served=answer.served if answer is not None else None,
         )
 
     def _new_facts(self) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from tests.support.loop_thread import Blocking, LoopThread
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
+    completion,
     drip,
     hang,
     text,
@@ -278,6 +279,7 @@ def test_the_fields_of_a_model_can_be_written_as_json(name: str) -> None:
         "timeout": 7,
         "max_reply": 1_000_000,
         "api_key": None,
+        "window": None,
     }
     assert LiteLLMModel(**fields) == model
 
@@ -286,3 +288,15 @@ def test_the_fields_of_a_model_cannot_be_changed() -> None:
     model = plain(MODELS[0], "http://127.0.0.1:1/v1")
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.timeout = 0  # type: ignore[misc]
+
+
+def test_a_reply_names_what_answered(make: Make, name: str, openai_server: OpenAIServer) -> None:
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": "26"},
+        "finish_reason": "stop",
+    }
+    body = completion([choice], (7, 3), "m-2026", provider="DeepInfra")
+    openai_server.always(Behaviour(body))
+    reply = make(name, openai_server).complete(asking())
+    assert (reply.served_model, reply.served_by) == ("m-2026", "DeepInfra")

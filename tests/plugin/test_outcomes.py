@@ -74,7 +74,7 @@ def test_an_empty_reply_is_no_answer_and_wrong_as_published_code_reads_it(bench,
     assert bench.record()["raw"] == reply
     assert bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]["reasons"] == {"empty": 1}
     result = bench.run(
-        f"--model={model}", "--bench-limit=1", "--bench-compat=reference", "--bench-results=other"
+        f"--model={model}", "--bench-limit=1", "--bench-compat=reference", results="other"
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"got:      {shown}  (score 0.00)"])

@@ -87,7 +87,7 @@ def _version_marks(
     verdict: WatchVerdict, across: Callable[[LookFacts], float]
 ) -> list[tuple[float, str]]:
     """Return where the fingerprint changed."""
-    before = tuple(sorted(verdict.reference.fingerprints))
+    before = tuple(sorted(verdict.reference.served or verdict.reference.fingerprints))
     marks = []
     for look in verdict.looks:
         if look.versions != before:

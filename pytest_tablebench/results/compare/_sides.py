@@ -18,6 +18,7 @@ from pytest_tablebench.results.judges import JUDGE_FACTS
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
+from pytest_tablebench.results.served import short_names
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
@@ -171,6 +172,7 @@ def setting_differences(
     for name, meaning in _JUDGES.items():
         differences += _judges(name, meaning, before, after)
     differences += _data(before, after)
+    differences += _served(before, after)
     for package in _PACKAGES:
         old, new = (mapping(run, "versions").get(package) for run in (before, after))
         if old is not None and new is not None and old != new:
@@ -178,6 +180,16 @@ def setting_differences(
             meaning = "scores may differ for that reason alone"
             differences.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
     return tuple(sorted(differences, key=lambda difference: not difference.unlike))
+
+
+def _served(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    """Yield the difference in what answered the runs, if both say it."""
+    old, new = mapping(before, "served"), mapping(after, "served")
+    if old and new and old.keys() != new.keys():
+        names = short_names({*old, *new})
+        first, second = (" + ".join(sorted(names[name] for name in run)) for run in (old, new))
+        meaning = "another model, provider or version answered"
+        yield SettingDifference("served", first, second, meaning, unlike=False)
 
 
 _PART = Differs("refuse", "another part of the metric is the score", "the metric's own")

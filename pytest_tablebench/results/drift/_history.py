@@ -41,6 +41,7 @@ class HistoryEntry:
         model: the model's name.
         setup: see `setup_of`.
         fingerprints: how many answers name each fingerprint.
+        served: how many cases each model, provider and version answered; empty if unknown.
         cases, clusters: of a reference, in order.
         scores: by case; of a reference the scores of all repeats. None without an answer.
         answers: digests of the answers, as `scores`.
@@ -54,6 +55,7 @@ class HistoryEntry:
     model: str
     setup: Mapping[str, str]
     fingerprints: Mapping[str, int] = field(default_factory=dict)
+    served: Mapping[str, int] = field(default_factory=dict)
     cases: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     scores: tuple[Any, ...] = ()
@@ -154,8 +156,8 @@ def _entry(data: Any) -> HistoryEntry:
     texts = (entry.id, entry.time, entry.project, entry.model)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("id, time, project or model is not text")
-    if not (isinstance(entry.setup, dict) and isinstance(entry.fingerprints, dict)):
-        raise TypeError("setup or fingerprints is not an object")
+    if not all(isinstance(x, dict) for x in (entry.setup, entry.fingerprints, entry.served)):
+        raise TypeError("setup, fingerprints or served is not an object")
     rows = [entry.scores] if entry.kind == "look" else entry.scores
     for value in (value for row in rows for value in row):
         if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):

@@ -16,6 +16,7 @@ from pytest_tablebench.results.drift._watch import (
     DriftTest,
 )
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
+from pytest_tablebench.results.served import short_names
 from pytest_tablebench.util.arrays import np
 
 State = Literal["no drift", "drift", "not decided", "cannot tell"]
@@ -108,7 +109,7 @@ def judge_watch(history: History) -> WatchVerdict:
             drifted = drifted or standing.direction is not None
             new = answers.look([0 if m is None else int(m, 16) for m in entry.answers])
         score = None if missing == len(row) else float(np.nanmean(row))
-        versions = tuple(sorted(entry.fingerprints))
+        versions = tuple(sorted(entry.served if reference.served else entry.fingerprints))
         looks.append(LookFacts(number, entry, score, missing, new, versions, uncounted, standing))
     state: State = "no drift"
     if drifted:
@@ -136,10 +137,14 @@ def _their_changes(
     reference: HistoryEntry, looks: list[LookFacts], answers: AnswerTest
 ) -> tuple[str, ...]:
     sentences = []
-    before = tuple(sorted(reference.fingerprints))
+    before = tuple(sorted(reference.served or reference.fingerprints))
+    names = short_names({*before, *(version for look in looks for version in look.versions)})
     for look in looks:
         if look.versions != before:
-            old, new = (" + ".join(names) or "none" for names in (before, look.versions))
+            old, new = (
+                " + ".join(names[version] for version in versions) or "none"
+                for versions in (before, look.versions)
+            )
             sentences.append(f"the fingerprint changed from {old} to {new} at look {look.number}")
             before = look.versions
     if answers.has_changed():

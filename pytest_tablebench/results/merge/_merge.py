@@ -173,7 +173,15 @@ def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "calls_repeated": _sum([fact.get("calls_repeated") for fact in facts]),
         **{name: _sum([fact.get(name) for fact in paid]) for name in names},
         **{name: sum_of_known(fact.get(name) for fact in facts) for name in THINKING},
+        **_served(facts),
     }
+
+
+def _served(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        counts.update(mapping(fact, "served"))
+    return {"served": dict(counts.most_common())} if counts else {}
 
 
 def _sum(values: Sequence[Any]) -> Any:
