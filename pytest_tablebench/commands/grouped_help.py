@@ -8,7 +8,15 @@ FIRST = ("new", "check", "list", "report", "show")
 """The commands that `tablebench` alone lists."""
 
 GROUPS = {
-    "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
+    "your own tables": (
+        "new",
+        "check",
+        "generate",
+        "tree",
+        "complexity",
+        "convert",
+        "judge-replies",
+    ),
     "data": ("list", "pull", "stats"),
     "models": ("models", "migrate", "watch", "history"),
     "finished runs": (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder._answers import answer_context
     from pytest_tablebench.datasets.folder._check import FolderCheck, check_dataset
     from pytest_tablebench.datasets.folder._check_described import check_described
     from pytest_tablebench.datasets.folder._dataset import FolderDataset
@@ -24,6 +25,7 @@ __all__ = [
     "QUESTION_FILES",
     "FolderCheck",
     "FolderDataset",
+    "answer_context",
     "check_dataset",
     "check_described",
     "fix_dataset",
@@ -37,6 +39,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "_answers": ("answer_context",),
         "_check": ("FolderCheck", "check_dataset"),
         "_check_described": ("check_described",),
         "_dataset": ("FolderDataset",),
