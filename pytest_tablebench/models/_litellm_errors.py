@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import CONTENT_FILTER, REFUSED, ModelError
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
 from pytest_tablebench.models._completions import FailedReply
+from pytest_tablebench.models._error_responses import (
+    causes_of,
+    detail_of,
+    error_field,
+    kinds_named,
+    misses_key,
+    names_no_model,
+    response_of,
+    retry_after_of,
+    shown_words,
+    status_of,
+    words_of,
+)
 from pytest_tablebench.models._provider_words import (
     is_account_empty,
     is_filtered,
@@ -41,9 +50,6 @@ NO_CREDIT = "insufficient_credit"
 NO_QUOTA = "insufficient_quota"
 
 TOO_LONG = "the prompt is longer than the model can read"
-
-SEARCHED = 2000
-"""Characters of an error that are searched; a tenth of them is shown."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,10 @@ class Failures:
         )
 
     def redirected(self, refused: RedirectRefused) -> ModelError:
-        origin, target = _shown(refused.origin, frozenset()), _shown(refused.target, frozenset())
+        origin, target = (
+            shown_words(refused.origin, frozenset()),
+            shown_words(refused.target, frozenset()),
+        )
         return ModelError(
             f"{self.model}: the server at {origin} redirects to {target}; prompts and keys are "
             "not sent to another host, port or scheme; if that server is the right one, set "
@@ -107,7 +116,7 @@ class Failures:
         all an InternalServerError with status 500. The cause is further down the chain: an
         exception of the HTTP client, or the server's response.
         """
-        chain = list(_causes(error))
+        chain = list(causes_of(error))
         mangled = next((link for link in chain if isinstance(link, MangledBody)), None)
         if mangled is not None:
             return self.bad_reply(f"a reply that is no chat completion: {mangled}")
@@ -120,16 +129,16 @@ class Failures:
             inside.spent = self._spent(litellm, failed.body)
             return inside
         kinds = {cls.__name__ for link in chain for cls in type(link).__mro__}
-        response = _response(chain)
+        response = response_of(chain)
         where = f" at {redact(self.api_base, placed)}" if self.api_base else ""
-        failure = self._failure(_detail(error, response, placed), where)
+        failure = self._failure(detail_of(error, response, placed), where)
         if kinds & NO_HTTP and "ClientPayloadError" not in kinds:
             return failure("server_error", "what the server sent is not HTTP", retryable=True)
-        codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
+        codes = {getattr(link, "code", None) for link in chain} | {error_field(response, "code")}
         # litellm's proxy names the class of its own error only in the text.
-        kinds |= _kinds_named(response)
-        text = _words(error, response)
-        status = _status(error, chain, response)
+        kinds |= kinds_named(response)
+        text = words_of(error, response)
+        status = status_of(error, chain, response)
         room = room_of(text) if status == 400 else None
         if room is not None:
             full = failure(REFUSED, f"the prompt leaves room for only {room:,} tokens of a reply")
@@ -164,12 +173,12 @@ class Failures:
                     whole_run=True,
                 )
         # litellm's proxy without a database refuses each key but its master key with 400.
-        keyless = _error_field(response, "type") == "no_db_connection"
-        if keyless or (response is None and _misses_key(error)):
+        keyless = error_field(response, "type") == "no_db_connection"
+        if keyless or (response is None and misses_key(error)):
             status = 401
-        if _names_no_model(response):
+        if names_no_model(response):
             codes.add(NO_MODEL)
-        named_error = self._by_status(status, codes, kinds, failure, _retry_after(response))
+        named_error = self._by_status(status, codes, kinds, failure, retry_after_of(response))
         if named_error is not None:
             return named_error
         # litellm reports an unreadable reply as a bare Exception or as an error of its own.
@@ -196,7 +205,7 @@ class Failures:
         self, status: int | None, code: str, text: str, placed: frozenset[str] = frozenset()
     ) -> ModelError:
         """Return the `ModelError` for an error with a status, a code and a text."""
-        failure = self._failure(_shown(text, placed))
+        failure = self._failure(shown_words(text, placed))
         codes = {code, _meaning(status, text)}
         if TOO_LONG_CODE in codes:
             return failure("context_window", TOO_LONG)
@@ -290,142 +299,9 @@ def _meaning(status: int | None, text: str) -> str | None:
     return None
 
 
-def _words(error: Exception, response: Any) -> str:
-    """Return the beginning of a server's error: its body, or the text of the exception."""
-    try:
-        words = str(response.text) if response is not None else str(error)
-    except Exception:  # the body is not text
-        words = str(error)
-    return words[:SEARCHED]
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, its cause, and so on down to the root."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__ or link.__context__
-
-
-def body_of(error: BaseException) -> str:
-    """Return the body of the server's error response; without one, the text of the error."""
-    response = _response(list(_causes(error)))
-    try:
-        return str(response.text) if response is not None else str(error)
-    except Exception:  # the body is not text
-        return str(error)
-
-
-def forget_frames(error: BaseException) -> None:
-    """Drop an exception's tracebacks, which keep whole replies alive in reference cycles."""
-    for link in list(_causes(error)):
-        link.__traceback__ = None
-
-
-def _response(chain: list[BaseException]) -> Any:
-    """Return the server's HTTP response that led to the error, or None.
-
-    Only the HTTP client's own exception has it: litellm's exceptions have invented responses.
-    """
-    for link in chain:
-        if any(cls.__name__ in {"HTTPStatusError", "APIStatusError"} for cls in type(link).__mro__):
-            response = getattr(link, "response", None)
-            if response is not None and not type(link).__module__.startswith("litellm.exceptions"):
-                return response
-    return None
-
-
-def _status(error: Exception, chain: list[BaseException], response: Any) -> int | None:
-    """Return the HTTP status; without a response litellm's, unless it is its default 500."""
-    if response is not None:
-        return int(response.status_code)
-    for link in chain:
-        # Some gateways send an error object in a reply of status 200.
-        if type(link) is Exception and isinstance(getattr(link, "status_code", None), int):
-            return int(link.status_code)  # type: ignore[attr-defined]
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and status >= 400 and status != 500 else None
-
-
 def _broke_off(kinds: set[str]) -> bool:
     if kinds & TOO_SLOW:
         return False
     # litellm reports a reset connection as one that could not be made; aiohttp does not.
     reset = "ClientOSError" in kinds and "ClientConnectorError" not in kinds
     return reset or bool(kinds & CUT_OFF and not kinds & UNREACHABLE)
-
-
-def _misses_key(error: Exception) -> bool:
-    """Return whether a call failed before it was sent because no key was found.
-
-    Each provider of litellm raises another class, but the words are similar.
-    """
-    return bool(
-        re.search(r"(?i)\bmissing\b.{0,40}\b(credentials|api.?key|token)", _start(str(error)))
-    )
-
-
-def _retry_after(response: Any) -> float | None:
-    """Return the seconds in the Retry-After header, which has a number or an HTTP date.
-
-    litellm's proxy passes on the provider's header under a different name.
-    """
-    headers = response.headers if response is not None else {}
-    value = headers.get("retry-after", headers.get("llm_provider-retry-after"))
-    if value is None:
-        return None
-    from email.utils import parsedate_to_datetime
-
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-            seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
-        except Exception:  # invalid dates raise many errors
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _error_field(response: Any, name: str) -> Any:
-    """Return a text field of the error object in a response body; None without it."""
-    try:
-        value = json.loads(response.text)["error"][name]
-    except Exception:  # an error response may have any body
-        return None
-    return value if isinstance(value, str) else None
-
-
-def _kinds_named(response: Any) -> set[str]:
-    """Return the classes before an error's text, as in `litellm.BadRequestError: AError: text`."""
-    message = _error_field(response, "message") or ""
-    named = re.match(r"(?:[\w.]{1,80}: )*", message)
-    return {name.rpartition(".")[2] for name in named[0].split(": ")} if named else set()
-
-
-def _names_no_model(response: Any) -> bool:
-    """Return whether litellm's proxy reports, with status 400, that it has no such model."""
-    message = _error_field(response, "message") or ""
-    return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", message) is not None
-
-
-def _start(text: str) -> str:
-    """Return the beginning of a text up to a whole word; half a key would not be redacted."""
-    text = " ".join(text[: 10 * SEARCHED].split())
-    if len(text) <= SEARCHED:
-        return text
-    return text[:SEARCHED].rpartition(" ")[0]
-
-
-def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
-    message = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
-    return _shown(message, placed)
-
-
-def _shown(text: str, placed: frozenset[str]) -> str:
-    """Return the beginning of an untrusted text for a message, without secrets."""
-    text = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(text))
-    text = " ".join(redact(text, placed).split())
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -15,8 +15,9 @@ from pytest_tablebench.config.parameters import RESERVED, WINDOW
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._completions import CompletionFacts
+from pytest_tablebench.models._error_responses import body_of, forget_frames
 from pytest_tablebench.models._fingerprint import fingerprint_of
-from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
+from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
 from pytest_tablebench.models.litellm_facts import provider_of

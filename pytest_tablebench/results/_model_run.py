@@ -89,18 +89,15 @@ class ModelRun:
         """The number of cases answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
 
-    def thinking(self) -> dict[str, int | None]:
-        """Return the thinking tokens of all answers (None if unknown) and the extended cases."""
-        tokens = [case.reasoning_tokens for case in self.cases.values()]
+    def about_replies(self) -> dict[str, Any]:
+        """Return the thinking tokens (None if unknown), the extended cases, and what answered."""
+        cases = self.cases.values()
+        served = Counter(case.served for case in cases if case.served is not None)
         return {
-            "thinking_tokens": sum_of_known(tokens),
-            "cases_extended": sum(case.is_extended for case in self.cases.values()),
+            "thinking_tokens": sum_of_known([case.reasoning_tokens for case in cases]),
+            "cases_extended": sum(case.is_extended for case in cases),
+            **({"served": dict(served.most_common())} if served else {}),
         }
-
-    def served(self) -> dict[str, int]:
-        """Return how many cases each model, provider and version answered, the most first."""
-        names = (case.served for case in self.cases.values() if case.served is not None)
-        return dict(Counter(names).most_common())
 
     def shared(self, row: ScoreRow) -> ScoreRow:
         """Return an equal row that shares its texts and small mappings with other rows.

@@ -140,7 +140,7 @@ class RunWriter:
             case.from_store = message.from_store
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
-            case.served = None if message.served is None else intern(message.served)
+            case.served = message.served and intern(message.served)
         elif before is not None and case.place is not None:
             record = ReadRecord(folder.line_at(case.place), before, case.rank or ())
             if before.checks == checks:
@@ -298,8 +298,7 @@ class RunWriter:
             **model_run.spent(),
             "store_hits": model_run.hits,
             **self._corrections(model_run),
-            **model_run.thinking(),
-            **_if_any("served", model_run.served()),
+            **model_run.about_replies(),
             "versions": _versions(),
             "host": {
                 "system": platform.system(),
