@@ -78,19 +78,12 @@ class TerminalHooks:
             stats.update(kept_back)
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
+            from pytest_tablebench.hooks.package_suites import has_own_folder
             from pytest_tablebench.reports.ending_text import no_case_lines
 
-            for line in no_case_lines(self._given_options(), is_own_folder=self._has_own_folder()):
+            is_own = has_own_folder(self._run.settings)
+            for line in no_case_lines(self._given_options(), is_own_folder=is_own):
                 terminalreporter.write_line(line)
-
-    def _has_own_folder(self) -> bool:
-        """Return whether --bench-data names own datasets, and no option names others."""
-        from pytest_tablebench.datasets.folder import folder_datasets
-
-        settings = self._run.settings
-        if settings.data is None or settings.datasets is not None:
-            return False
-        return any(True for _ in folder_datasets(settings.data))
 
     def _write_table(self, terminal: Any) -> None:
         if not self._run.session.is_used and not self._run.missing:
