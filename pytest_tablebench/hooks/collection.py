@@ -17,7 +17,7 @@ from pytest_tablebench.errors import (
     TableBenchError,
 )
 from pytest_tablebench.hooks.keys import CASE_SESSION, HAS_MARKED, MARKER
-from pytest_tablebench.hooks.preparation import check_names
+from pytest_tablebench.hooks.preparation import check_names, check_unread_gates
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
@@ -287,6 +287,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             case_session.check(_thresholds(session.items))
             cases.limits = limits(session.items, cases.runner.threshold)
         if cases.planned:
+            check_unread_gates(config, filter(is_ours, session.items))
             _start_run(case_session)
     except SettingsError as error:
         case_session.refuse(error)

@@ -259,12 +259,6 @@ def test_a_bad_value_of_a_typed_table_is_refused_in_one_line(bench, line, messag
     assert message in shown
 
 
-def test_an_empty_ini_value_is_the_default(bench):
-    bench.pytester.makeini("[pytest]\nbench_limit =\nbench_timeout =\nbench_dataset =\n")
-    bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
-    assert bench.facts()["limit"] is None
-
-
 def test_the_password_of_a_refused_address_is_not_shown(bench):
     result = bench.pytester.runpytest_inprocess("--bench-api-base=ftp://me:hunter2@host/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
