@@ -138,7 +138,7 @@ class TerminalHooks:
             next_lines,
             outlier_lines,
         )
-        from pytest_tablebench.reports.terminal import summary_lines
+        from pytest_tablebench.reports.terminal import outcome_line, summary_lines
 
         writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
@@ -149,7 +149,10 @@ class TerminalHooks:
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
         is_verbose = terminal.verbosity > 0
         summary, run_data = self._run.summaries[model], writer.run_data(model)
-        lines = summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
+        rows = writer.model_runs[model].rows.values()
+        has_gates = bool(self._run.settings.gates)
+        lines = [outcome_line((row.outcome for row in rows), has_gates=has_gates), ""]
+        lines += summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(
