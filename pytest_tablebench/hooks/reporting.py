@@ -102,8 +102,6 @@ class ReportingHooks:
         lines += left_out_lines(writer.facts)
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
-        if (transport := writer.facts.get("transport")) is not None:
-            lines.append(f"tablebench: {printable(transport)}")
         for gate in writer.facts.get("not_judged", ()):
             lines.append(f"not judged: {printable(gate)}: unknown name in this session")
         lines += self.problem_lines()
