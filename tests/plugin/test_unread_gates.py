@@ -117,8 +117,12 @@ def test_plain_tests_beside_an_unread_gate_run(bench: Bench) -> None:
             *("pyproject.toml", f'{INI}\nbench-gate = ["{GATE}"]\n'),
             *("unknown key 'bench-gate' in pyproject.toml", TOML),
         ),
+        (
+            *("pytest.ini", f"[pytest]\nbench_gates = {GATE}\n"),
+            *("unknown key 'bench_gates' in pytest.ini", f"bench_gate = {GATE}"),
+        ),
     ],
-    ids=["blank-gate", "blank-limit", "dash", "dash-in-toml"],
+    ids=["blank-gate", "blank-limit", "dash", "dash-in-toml", "plural"],
 )
 def test_a_key_without_effect_is_refused_with_the_line_that_works(
     bench: Bench, name: str, text: str, message: str, line: str
