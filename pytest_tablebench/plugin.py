@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench.config.option_spelling import singular, spelling_fault
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.errors import SettingsError, TableBenchError
@@ -38,6 +39,8 @@ _INI_VALUE: Any = str | int | float | bool if pytest.version_tuple >= (9, 2) els
 """The type of our ini keys: pytest's typed table `[tool.pytest]` may contain numbers and booleans,
 which we check ourselves. Before 9.2 pytest lacks this type and accepts only text."""
 
+_PREFIXES = "--bench", "--model"
+
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the registration hooks and register the built-in parts."""
@@ -50,8 +53,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add every option and its ini key."""
-    for option in OPTIONS:
+    """Add every option and its ini key; those that few users need come last."""
+    for option in sorted(OPTIONS, key=lambda option: option.rare):
         _add_option(parser, option.flag, option, option.help)
         kind: Any = "linelist" if option.repeat else "string" if option.path else _INI_VALUE
         parser.addini(option.key, option.help, type=kind, default=None)
@@ -65,9 +68,10 @@ def _add_option(parser: pytest.Parser, flag: str, option: Option, text: str) -> 
         how["metavar"] = option.metavar
     if option.bare is not None:
         how |= {"nargs": "?", "const": option.bare}
-    parser.getgroup("tablebench", "language models on table benchmarks").addoption(
-        flag, dest=option.key, help=text, default=None, **how
-    )
+    group = ("tablebench", "language models on table benchmarks")
+    if option.rare:
+        group = ("tablebench-rare", "language models on table benchmarks, rarely needed")
+    parser.getgroup(*group).addoption(flag, dest=option.key, help=text, default=None, **how)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -76,9 +80,13 @@ def pytest_load_initial_conftests(
 ) -> Generator[None]:
     """Add `--model` unless another plugin or a conftest.py has it; find the package's suites.
 
+    Accept plurals of options. Refuse unknown options that resemble one, once the conftest files
+    have added theirs.
+
     All other plugins have added their options by now. Adding `--model` earlier would break a plugin
     that adds it later.
     """
+    args[:] = map(singular, args)
     if "--pyargs" in args:
         from pytest_tablebench.util.suites import located
 
@@ -93,6 +101,10 @@ def pytest_load_initial_conftests(
     yield
     with contextlib.suppress(ValueError, argparse.ArgumentError):
         _add_option(parser, "--model", OPTIONS[0], f"short for {OPTIONS[0].flag}")
+    if any(word.startswith(_PREFIXES) for word in args):
+        _, unknown = parser.parse_known_and_unknown_args(args)
+        if fault := spelling_fault(unknown):
+            raise pytest.UsageError(escaped(fault))
 
 
 @pytest.hookimpl(tryfirst=True)

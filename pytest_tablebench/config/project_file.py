@@ -12,9 +12,9 @@ from typing import Any
 
 from pytest_tablebench.util.entries import listing, mapping
 
-__all__ = ["ProjectModel", "project_models"]
+__all__ = ["FILES", "ProjectModel", "content", "project_models", "value_lines"]
 
-_FILES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+FILES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pytest.toml": (("pytest",),),
     ".pytest.toml": (("pytest",),),
     "pytest.ini": (("pytest",),),
@@ -50,25 +50,26 @@ def project_models(folder: Path) -> list[ProjectModel]:
     file, keys = _configuration(folder)
     entries: list[tuple[str, str]] = []
     for key in ("bench_model", "bench_judge"):
-        entries += [(name, key) for name in _lines(keys.get(key))]
-    entries += [(name, "addopts") for name in _added(" ".join(_lines(keys.get("addopts"))))]
+        entries += [(name, key) for name in value_lines(keys.get(key))]
+    entries += [(name, "addopts") for name in _added(" ".join(value_lines(keys.get("addopts"))))]
     return [ProjectModel(name, file, key) for name, key in dict.fromkeys(entries)]
 
 
 def _configuration(folder: Path) -> tuple[str, Mapping[str, Any]]:
     for place in (folder, *folder.parents):
-        for name, sections in _FILES.items():
+        for name, sections in FILES.items():
             path = place / name
             if not path.is_file():
                 continue
-            content = _content(path)
-            present = [mapping(content, *section) for section in sections]
+            tables = content(path)
+            present = [mapping(tables, *section) for section in sections]
             if name in _ALWAYS or any(present):
                 return name, {key: value for part in present for key, value in part.items()}
     return "", {}
 
 
-def _content(path: Path) -> Mapping[str, Any]:
+def content(path: Path) -> Mapping[str, Any]:
+    """Return the tables of a settings file; empty if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".toml":
@@ -80,7 +81,7 @@ def _content(path: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _lines(value: object) -> list[str]:
+def value_lines(value: object) -> list[str]:
     """Return the lines of a text, or the texts of a list."""
     texts = value.splitlines() if isinstance(value, str) else listing(value)
     lines = [text.strip() for text in texts if isinstance(text, str)]

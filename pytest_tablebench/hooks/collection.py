@@ -16,8 +16,8 @@ from pytest_tablebench.errors import (
     SmallPoolError,
     TableBenchError,
 )
-from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
-from pytest_tablebench.hooks.preparation import check_names
+from pytest_tablebench.hooks.keys import CASE_SESSION, HAS_MARKED, MARKER
+from pytest_tablebench.hooks.preparation import check_names, check_unread_gates
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
@@ -41,6 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
+    metafunc.config.stash[HAS_MARKED] = True
     name = metafunc.definition.name
     several = _several(marker)
     named = len(marker.args) == 0 if several else len(marker.args) == 1
@@ -238,15 +239,20 @@ def is_ours(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None]:
-    """Name the tests before any is deselected; deselect the datasets that options exclude."""
-    session = config.stash[CASE_SESSION]
-    if not session.is_used:
+    """Name the tests before any is deselected; deselect the datasets that options exclude.
+
+    Add the package's suites where no test has the marker.
+    """
+    case_session = config.stash[CASE_SESSION]
+    if not case_session.is_used:
         return (yield)
     from pytest_tablebench.hooks.items import arrange, name_checks
+    from pytest_tablebench.hooks.package_suites import added_items
 
-    session.cases.tests = name_checks(items)
+    items.extend(added_items(session, case_session.settings))
+    case_session.cases.tests = name_checks(items)
     yield
     left_out = [
         item for item in items if _has_params(item) and item.callspec.params.get("case") is _SKIPPED
@@ -255,7 +261,7 @@ def pytest_collection_modifyitems(
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=left_out)
-    settings = session.settings
+    settings = case_session.settings
     if settings.stop_rule is not None:
         arrange(items, settings.stop_rule, settings.seed)
 
@@ -281,6 +287,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             case_session.check(_thresholds(session.items))
             cases.limits = limits(session.items, cases.runner.threshold)
         if cases.planned:
+            check_unread_gates(config, filter(is_ours, session.items))
             _start_run(case_session)
     except SettingsError as error:
         case_session.refuse(error)

@@ -22,3 +22,5 @@ RUN: pytest.StashKey[CaseRun] = pytest.StashKey()
 """The case of an item."""
 CALLED = pytest.StashKey[bool]()
 """Whether the test of an item has ended."""
+HAS_MARKED = pytest.StashKey[bool]()
+"""Whether a test with the marker was collected."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import known_names, printable
@@ -25,21 +26,66 @@ if TYPE_CHECKING:
 
 
 def check_keys(config: pytest.Config) -> None:
-    """Raise `SettingsError` for an unknown `bench_` key in the configuration file."""
+    """Raise `SettingsError` for an unknown or empty `bench_` key in the configuration file.
+
+    `-o bench_gate=` on the command line removes the gates of the file.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pytest plans to remove `inicfg`
-        keys = [key for key in getattr(config, "inicfg", ()) if key.startswith("bench_")]
-    option_keys = [option.key for option in OPTIONS]
-    for key in keys:
+        values = {
+            key: value
+            for key, value in getattr(config, "inicfg", {}).items()
+            if key.startswith(("bench_", "bench-"))
+        }
+    file = config.inipath.name if config.inipath is not None else "the configuration"
+    options = {option.key: option for option in OPTIONS}
+    for key in values.keys() & options.keys() - _overridden(config):
+        texts = values[key] if isinstance(values[key], list) else [values[key]]
+        if texts and not any(str(text).strip() for text in texts):
+            example = "all.pass_rate >= 0.5" if key == "bench_gate" else options[key].metavar
+            raise SettingsError(
+                f"{key} in {file} has no value: delete the line, or write a value after the equals "
+                f"sign, such as\n  {key} = {example or 'true'}"
+            )
+    for key, value in values.items():
         try:
             config.getini(key)  # succeeds for another plugin's key
         except ValueError:
-            if key not in option_keys:
-                shown = printable(key, 60)
-                file = config.inipath.name if config.inipath is not None else "the configuration"
-                raise SettingsError(
-                    f"unknown key {shown!r} in {file}; {known_names(key, option_keys)}"
-                ) from None
+            if key in options:
+                continue
+            shown, flag = printable(key, 60), singular(f"--{key.replace('_', '-')}")
+            meant = flag.removeprefix("--").replace("-", "_")
+            hint = known_names(key, list(options))
+            if meant in options:
+                from pytest_tablebench.config.unread_settings import assignment
+
+                lines = assignment(meant, value, config.inipath or Path("pytest.ini"))
+                shown_lines = "\n".join(f"  {printable(line, 300)}" for line in lines)
+                hint = f"write\n{shown_lines}"
+            raise SettingsError(f"unknown key {shown!r} in {file}; {hint}") from None
+
+
+def _overridden(config: pytest.Config) -> set[str]:
+    return {text.partition("=")[0] for text in config.getoption("override_ini") or ()}
+
+
+def check_unread_gates(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Raise `SettingsError` for a gate that pytest has not read, if the run has items with cases.
+
+    Looks into the settings files of the run's folder, and of each folder between it and a test. A
+    gate on the command line replaces all gates of files.
+    """
+    option = config.option
+    if option.inifilename or option.bench_gate or "bench_gate" in _overridden(config):
+        return
+    from pytest_tablebench.config.unread_settings import check_unread
+
+    root, start = config.rootpath, config.invocation_params.dir
+    places = {start, *(item.path.parent for item in items)}
+    inside = [place for place in places if place.is_relative_to(root)]
+    folders = {folder for place in inside for folder in (place, *place.parents)}
+    below = sorted(folder for folder in folders if folder.is_relative_to(root))
+    check_unread([root, start, *below], root, config.inipath)
 
 
 def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | None = None) -> bool:

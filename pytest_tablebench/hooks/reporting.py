@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
 from pytest_tablebench.session.garbage import without_collections
-from pytest_tablebench.session.pytest_modes import runs_no_test
+from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import RunKeeper
 
-_OPTIONS = "--model", "--bench-"
 _ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
 """Exit codes of sessions without a failure, or with undecided gates."""
 
@@ -103,8 +102,6 @@ class ReportingHooks:
         lines += left_out_lines(writer.facts)
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
-        if (transport := writer.facts.get("transport")) is not None:
-            lines.append(f"tablebench: {printable(transport)}")
         for gate in writer.facts.get("not_judged", ()):
             lines.append(f"not judged: {printable(gate)}: unknown name in this session")
         lines += self.problem_lines()
@@ -300,12 +297,7 @@ class ReportingHooks:
 
     def has_no_case(self, exit_code: int) -> bool:
         """Return whether the command line has our options, but no test uses a case."""
-        words = self.config.invocation_params.args
-        if (
-            runs_no_test(self.config)
-            or not any(word.startswith(_OPTIONS) for word in words)
-            or exit_code not in _ENDED
-        ):
+        if runs_no_test(self.config) or not has_options(self.config) or exit_code not in _ENDED:
             return False
         if self.runs or self.missing or self._skipped or self.session.has_cases:
             return False

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import placed_secrets, redact
 from pytest_tablebench.errors import SettingsError
@@ -39,7 +40,7 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
     Without the right settings file, a session lacks the gates and limits that the file sets.
     """
     from_variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
-    words = [*from_variable, *config.invocation_params.args]
+    words = [singular(word) for word in (*from_variable, *config.invocation_params.args)]
     folder = config.invocation_params.dir
     moved = [place for place in _values(words) if _exists(folder, words[place])]
     if not moved:

@@ -78,19 +78,12 @@ class TerminalHooks:
             stats.update(kept_back)
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
+            from pytest_tablebench.hooks.package_suites import has_own_folder
             from pytest_tablebench.reports.ending_text import no_case_lines
 
-            for line in no_case_lines(self._given_options(), is_own_folder=self._has_own_folder()):
+            is_own = has_own_folder(self._run.settings)
+            for line in no_case_lines(self._given_options(), is_own_folder=is_own):
                 terminalreporter.write_line(line)
-
-    def _has_own_folder(self) -> bool:
-        """Return whether --bench-data names own datasets, and no option names others."""
-        from pytest_tablebench.datasets.folder import folder_datasets
-
-        settings = self._run.settings
-        if settings.data is None or settings.datasets is not None:
-            return False
-        return any(True for _ in folder_datasets(settings.data))
 
     def _write_table(self, terminal: Any) -> None:
         if not self._run.session.is_used and not self._run.missing:
@@ -145,7 +138,7 @@ class TerminalHooks:
             next_lines,
             outlier_lines,
         )
-        from pytest_tablebench.reports.terminal import summary_lines
+        from pytest_tablebench.reports.terminal import outcome_line, summary_lines
 
         writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
@@ -156,7 +149,10 @@ class TerminalHooks:
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
         is_verbose = terminal.verbosity > 0
         summary, run_data = self._run.summaries[model], writer.run_data(model)
-        lines = summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
+        rows = writer.model_runs[model].rows.values()
+        has_gates = bool(self._run.settings.gates)
+        lines = [outcome_line((row.outcome for row in rows), has_gates=has_gates), ""]
+        lines += summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(

@@ -138,8 +138,10 @@ class DirectModel:
 
     def _wire(self, request: Request) -> Wire | None:
         model = self._model
-        if not_tested(litellm_version()):
-            self._by_litellm = True  # the run's announcement reports it
+        if why := not_tested(litellm_version()):
+            self._by_litellm = True  # `tablebench doctor` reports it
+            if self._insist:
+                self._leave(f"because {why}")
             return None
         model.arguments(request)  # raises for reserved parameters
         made = wire(load(), model, request.params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ __all__ = [
     "header_line",
     "in_process_lines",
     "missing_lines",
+    "outcome_line",
     "plan_line",
     "short_path",
     "summary_lines",
@@ -174,6 +176,21 @@ def beside_line(test: str, count: int) -> str:
     return (
         f"{printable(test, 200)} failed {counted(count, 'time')} and has no gate, so the exit "
         f"code is 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
+    )
+
+
+def outcome_line(outcomes: Iterable[str], *, has_gates: bool) -> str:
+    """Return the line that opens the summary: the number of cases of each outcome."""
+    counts = Counter(outcomes)
+    exit_code = (
+        "fail no build by themselves: the gates do"
+        if has_gates
+        else "set exit code 1, unless the run has gates (--bench-gate)"
+    )
+    scored = f", {counts['scored']:,} only scored" if counts["scored"] else ""
+    return (
+        f"{counts['right']:,} right, {counts['wrong']:,} wrong, {counts['no_answer']:,} without an "
+        f"answer{scored}. Wrong answers are failed tests and {exit_code}."
     )
 
 

@@ -20,8 +20,6 @@ from pytest_tablebench.models import (
     GGUFModel,
     LiteLLMModel,
     Resolution,
-    litellm_version,
-    not_tested,
 )
 from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.limits import limit_of, limits_of, room_for
@@ -110,13 +108,6 @@ class ProviderPool:
         """Return the models of registered providers that are called in this process."""
         elsewhere = self.lanes()
         return [name for name in self.asked() if name not in elsewhere and self.is_stored(name)]
-
-    def transport_note(self) -> str | None:
-        """Return why the installed release of litellm makes all calls, None if it need not."""
-        settings = self.settings
-        if settings.transport == "litellm" or settings.replay or not self.engine_models():
-            return None
-        return not_tested(litellm_version())
 
     def _reference(self, model: str) -> Reference | None:
         if not self.is_stored(model) or getattr(self.provider(model), "in_process", False):

@@ -113,7 +113,6 @@ class CaseMessages:
             "tests": cases.tests,
             "in_process": runner.models.in_process(),
             "model_files": runner.models.files(),
-            "transport": runner.models.transport_note(),
             "not_judged": self._verdicts.not_judged if self._verdicts is not None else [],
         }
 

@@ -9,6 +9,13 @@ if TYPE_CHECKING:
 
 _LOOKS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setupplan", "setuponly")
 
+_OPTIONS = "--model", "--bench-"
+
+
+def has_options(config: pytest.Config) -> bool:
+    """Return whether the command line has options of this plugin; the settings do not count."""
+    return any(word.startswith(_OPTIONS) for word in config.invocation_params.args)
+
 
 def runs_no_test(config: pytest.Config) -> bool:
     """Return whether a session only shows its items or fixtures: no model is called."""

@@ -22,6 +22,13 @@ def located(argument: str) -> str:
     return argument
 
 
+def suite_files() -> list[Path]:
+    """Return the files of the suites, in the order in which pytest collects them."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "suites"
+    return sorted((inside if inside.is_dir() else package.parent / "suites").glob("test_*.py"))
+
+
 def module_name(path: Path) -> str | None:
     """Return the name of a suite of the package for `pytest --pyargs`, or None."""
     package = Path(__file__).resolve().parents[1]

@@ -228,10 +228,11 @@ def test_an_untested_release_of_litellm_makes_all_calls(
     monkeypatch.setattr("pytest_tablebench.models.direct.litellm_version", lambda: "9.9.9")
     openai_server.always(text("26"))
     told: list[str] = []
-    model = DirectModel(
-        plain("openai/gpt-4o", openai_server, timeout=GENEROUS_S), connections=4, tell=told.append
-    )
+    made = plain("openai/gpt-4o", openai_server, timeout=GENEROUS_S)
     request = Request("openai/gpt-4o", MESSAGES["text"], {})
-    assert loop_thread.run(model.acomplete(request)).text == "26"
-    assert model._by_litellm
-    assert told == []  # the start of a run warns instead
+    for insist in (False, True):
+        model = DirectModel(made, connections=4, tell=told.append, insist=insist)
+        assert loop_thread.run(model.acomplete(request)).text == "26"
+        assert model._by_litellm
+    # Only a run with --bench-transport=direct reports it; `tablebench doctor` always does.
+    assert ["litellm 9.9.9 makes all calls itself" in line for line in told] == [True]

@@ -152,8 +152,8 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
     empty.mkdir()
     data.mkdir()
     done = execute(
-        installed, "-m", "pytest", "--pyargs", "pytest_tablebench.suites", "--bench-limit", "1",
-        "--bench-data", data, "-p", "no:cacheprovider", "-rs", cwd=empty,
+        installed, "-m", "pytest", "--bench-limit", "1", "--bench-data", data,
+        "-p", "no:cacheprovider", "-rs", cwd=empty,
     )  # fmt: skip
     # The built-in model may be wrong in some configurations.
     assert done.returncode in (0, 1), done.stdout + done.stderr

@@ -259,12 +259,6 @@ def test_a_bad_value_of_a_typed_table_is_refused_in_one_line(bench, line, messag
     assert message in shown
 
 
-def test_an_empty_ini_value_is_the_default(bench):
-    bench.pytester.makeini("[pytest]\nbench_limit =\nbench_timeout =\nbench_dataset =\n")
-    bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
-    assert bench.facts()["limit"] is None
-
-
 def test_the_password_of_a_refused_address_is_not_shown(bench):
     result = bench.pytester.runpytest_inprocess("--bench-api-base=ftp://me:hunter2@host/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -277,6 +271,46 @@ def test_help_lists_every_option_and_ini_key(bench):
     for option in OPTIONS:
         assert option in text
         assert option.lstrip("-").replace("-", "_") + " (" in text
+
+
+def test_help_lists_options_that_few_need_last(bench):
+    lines = bench.pytester.runpytest_inprocess("--help").outlines
+    heading = "language models on table benchmarks, rarely needed:"
+    place = lines.index(heading)
+    last = {line.split("=")[0].strip() for line in lines[place:] if line.startswith("  --bench-")}
+    rare = ("callers", "executor", "scheduler", "score-there", "transport", "store-every", "open")
+    rare += ("meteor", "structure", "format-retries", "max-reply", "demos", "small-pool")
+    assert {flag.split()[0] for flag in last} == {f"--bench-{name}" for name in rare}
+
+
+def test_plurals_of_options_are_accepted(bench):
+    options = ["--bench-models=echo/any", "--bench-serializers", "csv", "--bench-datasets=toy"]
+    result = bench.run(*options, "--bench-perturbations=none", "--bench-limits=1")
+    result.assert_outcomes(passed=1)
+    assert [record["case_id"] for record in bench.records()] == ["toy/ada/csv/none"]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("--bench-serialiser=csv", "unknown option --bench-serialiser: write --bench-serializer"),
+        ("--bench_dataset=toy", "unknown option --bench_dataset: write --bench-dataset"),
+        ("--bench-connection=9", "unknown option --bench-connection: write --bench-connections"),
+        ("--models=echo/any", "unknown option --models: write --model"),
+        ("--bench-xyzzy", "unknown option --bench-xyzzy: `pytest --help` lists all options"),
+    ],
+)
+def test_an_option_that_is_spelled_otherwise_is_answered_with_the_right_one(bench, word, message):
+    result = bench.pytester.runpytest_inprocess(word)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert [line for line in result.errlines if line] == [f"ERROR: {message}"]
+
+
+def test_options_of_a_conftest_that_resemble_ours_are_accepted(bench):
+    conftest = bench.path / "conftest.py"
+    add = 'def pytest_addoption(parser):\n    parser.addoption("--bench-mode")\n'
+    conftest.write_text(f"{add}{conftest.read_text('utf-8')}", encoding="utf-8")
+    bench.run("--model=echo/any", "--bench-limit=1", "--bench-mode=x").assert_outcomes(passed=1)
 
 
 INI = {

@@ -18,6 +18,15 @@ def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.Run
     return bench.run_apart(*arguments, "-n", str(workers), results=results)
 
 
+def test_snapshots_work_without_syrupys_plugin_beside_an_option_of_another(bench: Bench) -> None:
+    option = 'parser.addoption("--snapshot-update", action="store_true")'
+    bench.pytester.makepyfile(other_snapshots=f"def pytest_addoption(parser):\n    {option}\n")
+    bench.pytester.syspathinsert()
+    plugins = ("-p", "no:syrupy", "-p", "other_snapshots")
+    bench.run(answers(bench), *RECORD, *plugins, results="first")
+    assert counts(bench, "first") == {"new": 3}
+
+
 # Recording and comparing.
 
 

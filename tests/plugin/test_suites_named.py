@@ -67,14 +67,20 @@ def test_the_suggested_command_for_a_data_folder_runs_only_that_folder(
     (shop / "questions.csv").write_text(
         "table,question,answer\nprices.csv,What does tea cost?,3\n", encoding="utf-8"
     )
-    pytester.makepyfile(test_plain="def test_plain(): pass")
+    plain = str(pytester.makepyfile(test_plain="def test_plain(): pass"))
     small = ["--bench-serializer=csv", "--bench-perturbation=none", "--bench-store=none"]
-    lines = run(pytester, "--bench-data=shop", *small).outlines
+    lines = run(pytester, plain, "--bench-data=shop", *small).outlines
     [place] = [n for n, line in enumerate(lines) if line.startswith("no case was asked: ")]
     words = shlex.split(lines[place + 1])
     assert words[:3] == ["pytest", "--pyargs", "pytest_tablebench.suites.test_own"]
     lines = run(pytester, *words[1:], "-rN").outlines
     assert "tablebench: 1 case; grid 1 serializer x 1 perturbation" in lines
+    # Without a path the folder's plain test runs, and of the suites only the one for own folders.
+    lines = run(pytester, "--bench-data=shop", *small, "--collect-only", "-q").outlines
+    assert [line for line in lines if "::" in line] == [
+        "test_plain.py::test_plain",
+        "test_own.py::test_own[shop-2-csv-none]",
+    ]
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
@@ -84,10 +90,10 @@ def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 def test_the_suggested_command_without_a_suite_runs_as_printed(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makepyfile(test_plain="def test_plain(): pass")
+    plain = str(pytester.makepyfile(test_plain="def test_plain(): pass"))
     # No case of this perturbation is collected unless the option names it.
     small = ["--bench-limit=4", "--bench-serializer=csv", "--bench-perturbation=synonym_names"]
-    result = run(pytester, "--model", "tablebench/lexical", *small)
+    result = run(pytester, plain, "--model", "tablebench/lexical", *small)
     assert result.ret == 0
     lines = result.outlines
     [place] = [n for n, line in enumerate(lines) if line.startswith("no case was asked: ")]
@@ -119,3 +125,51 @@ def test_the_command_that_repeats_a_case_keeps_the_settings_file(
     assert any("shots 2" in line for line in lines)
     assert any("starter.performance >= 0.99" in line for line in lines)
     assert result.ret != 0
+
+
+ONE_CASE = (
+    *("--bench-dataset=starter", "--bench-limit=1"),
+    *("--bench-serializer=csv", "--bench-perturbation=none"),
+)
+MARKED = """
+import pytest
+
+@pytest.mark.tablebench("starter")
+def test_here(case, answer):
+    pass
+"""
+
+
+def collected(pytester: pytest.Pytester, *arguments: str) -> list[str]:
+    lines = run(pytester, "--collect-only", "-q", *arguments).outlines
+    return [line for line in lines if "::" in line]
+
+
+def test_the_suites_run_in_a_folder_without_tests_that_use_a_dataset(
+    pytester: pytest.Pytester,
+) -> None:
+    named = collected(pytester, "--pyargs", "pytest_tablebench.suites", *ONE_CASE)
+    assert named == ["test_starter.py::test_starter[fin-01-lookup-1-csv-none]"]
+    assert collected(pytester, *ONE_CASE) == named
+    pytester.makepyfile(test_plain="def test_plain(): pass")
+    assert collected(pytester, *ONE_CASE) == ["test_plain.py::test_plain", *named]
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments"),
+    [
+        ({"test_here.py": MARKED}, [*ONE_CASE]),
+        ({"test_here.py": MARKED}, [*ONE_CASE, "-k", "other"]),
+        ({"test_here.py": "import no_such_module"}, [*ONE_CASE]),
+        ({"test_here.py": ""}, [*ONE_CASE, "test_here.py"]),
+        ({"pytest.ini": "[pytest]\ntestpaths = tests\n"}, [*ONE_CASE]),
+        ({"pytest.ini": "[pytest]\naddopts = --bench-dataset=starter\n"}, []),
+    ],
+    ids=["marked", "deselected", "import-error", "path", "testpaths", "no-option"],
+)
+def test_the_suites_do_not_run_where_other_tests_are_meant(
+    pytester: pytest.Pytester, files: dict[str, str], arguments: list[str]
+) -> None:
+    for name, text in files.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    assert not [line for line in collected(pytester, *arguments) if "test_starter" in line]

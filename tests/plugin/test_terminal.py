@@ -233,6 +233,21 @@ def test_the_table_shows_the_measures(scripted):
     scripted.assert_outcomes(passed=7, failed=4, errors=1)
 
 
+@pytest.mark.parametrize(
+    ("gates", "meaning"),
+    [
+        ([], "set exit code 1, unless the run has gates (--bench-gate)."),
+        (["--bench-gate=toy.pass_rate >= 0.1"], "fail no build by themselves: the gates do."),
+    ],
+    ids=["alone", "gated"],
+)
+def test_the_three_outcomes_open_the_summary(bench, gates, meaning):
+    lines = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, *gates).outlines
+    [title] = [n for n, line in enumerate(lines) if "= tablebench: " in line]
+    counts = "7 right, 4 wrong, 1 without an answer"  # of the table at the top of this file
+    assert lines[title + 1] == f"{counts}. Wrong answers are failed tests and {meaning}"
+
+
 def test_best_and_worst_serializer_and_perturbation_are_named(scripted):
     # html: 1, 1, 1/2; csv: 1, 0, 0; none: 1, 1/2, 1; transpose: 1, 1/2, 0
     # One of twelve cases has no answer: csv, transpose.

@@ -102,6 +102,7 @@ CALLS = (
         read=number(int, 1, "a whole number from 1"),
         recorded=None,
         differs=ignore("it changes only the speed"),
+        rare=True,
     ),
     Option(
         "--bench-executor",
@@ -111,6 +112,7 @@ CALLS = (
         "Default: local",
         read=choice("local", "dask", "batch"),
         differs=ignore("the requests are the same"),
+        rare=True,
     ),
     Option(
         "--bench-scheduler",
@@ -119,6 +121,7 @@ CALLS = (
         read=one_name("the address of a scheduler"),
         recorded=None,
         differs=ignore("the answers are the same"),
+        rare=True,
     ),
     Option(
         "--bench-score-there",
@@ -127,6 +130,7 @@ CALLS = (
         read=switch,
         recorded=None,
         differs=ignore("the scores are the same"),
+        rare=True,
     ),
     Option(
         "--bench-transport",
@@ -135,6 +139,7 @@ CALLS = (
         "tenth of the CPU), or auto (direct if it is tested to send the same). Default: auto",
         read=choice("auto", "litellm", "direct"),
         differs=ignore("requests and replies are the same"),
+        rare=True,
     ),
     Option(
         "--bench-timeout",
@@ -151,6 +156,7 @@ CALLS = (
         "has the flag `cut`. Default: 1000000",
         read=number(int, 1000, "bytes from 1000 to 2000000", high=2_000_000),
         differs=ignore("replies that were cut are flagged"),
+        rare=True,
     ),
     Option(
         "--bench-retries",
@@ -218,6 +224,7 @@ CALLS = (
         read=number(float, 1.0, "seconds from 1"),
         recorded=None,
         differs=ignore("stored answers are the same"),
+        rare=True,
     ),
     Option(
         "--bench-replay",

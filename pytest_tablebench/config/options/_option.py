@@ -48,6 +48,7 @@ class Option:
         path: whether it is a folder, relative to pytest's working folder or to the ini file.
         shown: whether reports of a run name it.
         by_dataset: whether datasets may declare it, so that `run.json` records it for each.
+        rare: whether few users need it, so that the help lists it last.
         of_one_run: whether all parts of one run must agree in it, though a comparison allows
             different values.
     """
@@ -64,6 +65,7 @@ class Option:
     path: bool = False
     shown: bool = False
     by_dataset: bool = False
+    rare: bool = False
     of_one_run: bool = False
 
     def __post_init__(self) -> None:

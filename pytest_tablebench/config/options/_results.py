@@ -110,6 +110,7 @@ RESULTS = (
         setting="open_weights",
         read=choice("yes", "no"),
         differs=ignore("it groups models in reports"),
+        rare=True,
     ),
     Option(
         "--bench-no-page",

@@ -143,6 +143,7 @@ SELECTION = (
         "needs nltk's WordNet data",
         read=switch,
         differs=ignore("METEOR is an additional part of the score"),
+        rare=True,
     ),
     Option(
         "--bench-structure",
@@ -151,6 +152,7 @@ SELECTION = (
         "original table), gold, or both (both answers equal gold). Default: both",
         read=choice("self", "gold", "both"),
         differs=refuse("answers about rearranged tables were compared with different things"),
+        rare=True,
     ),
     Option(
         "--bench-format-retries",
@@ -159,6 +161,7 @@ SELECTION = (
         "Default: 0",
         read=number(int, 0, "a whole number from 0"),
         differs=refuse("one of them asked again for replies without the answer form"),
+        rare=True,
     ),
     Option(
         "--bench-prompts",
@@ -241,6 +244,7 @@ SELECTION = (
         "skip (leave the dataset out). The header names the dataset. Default: fewer",
         read=choice("fewer", "skip"),
         differs=ignore("only common datasets count; run.json has the number that each showed"),
+        rare=True,
     ),
     Option(
         "--bench-demos",
@@ -254,6 +258,7 @@ SELECTION = (
             effect="robustness contains another effect in one of them",
         ),
         shown=True,
+        rare=True,
     ),
     Option(
         "--bench-configs-per-example",
