@@ -41,6 +41,9 @@ LEAST = 256
 _MOST_CHARACTERS, _USUAL = 3.5, 1.25
 """A prompt is examined above so many characters of a token, or so often the fewest of the model."""
 
+BUILT_IN = "tablebench/"
+"""How the names of built-in models begin."""
+
 _SCRIPT = re.compile(r"[^\x00-\x7f]+")
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"\w+")
@@ -78,9 +81,9 @@ class PromptReading:
     def check(self, model: str, messages: Iterable[Message], reply: Reply) -> PartlyRead | None:
         """Return how a prompt was cut; None if it was read, or if the counts do not show it.
 
-        Prompts with pictures are left out.
+        Prompts with pictures are left out, and built-in models, whose counts are no tokens.
         """
-        read = reply.prompt_tokens
+        read = None if model.startswith(BUILT_IN) else reply.prompt_tokens
         text = text_alone(messages) if read else None
         if read is None or text is None:
             return None
