@@ -122,6 +122,33 @@ class ScoreSheet:
             tallies={name: counts for name, counts in self.tallies.items() if name != UNCLEAR},
         )
 
+    def missing_as(self, value: float) -> ScoreSheet | None:
+        """Return the sheet if every missing answer had this score; None without a missing one.
+
+        Each of them would differ from all other answers.
+        """
+        cases, lost = self.counts()
+        if not lost.any():
+            return None
+        share = lost / np.maximum(cases, 1)
+
+        def filled(values: Floats) -> Floats:
+            return np.where(share == 1, value, values * (1 - share) + value * share)
+
+        marks = self.answer_marks
+        if marks is not None:
+            marks = np.where(share == 1, -1 - np.arange(marks.size).reshape(marks.shape), marks)
+        return replace(
+            self,
+            scores=filled(self.scores),
+            passed=filled(self.passed),
+            checks={name: filled(values) for name, values in self.checks.items()},
+            parts={name: filled(values) for name, values in self.parts.items()},
+            answer_marks=marks,
+            times=cases,
+            lost=np.zeros_like(lost),
+        )
+
     def counts(self) -> tuple[Integers, Integers]:
         """Return the number of cases of each cell, and of those without an answer."""
         if self.times is not None and self.lost is not None:

@@ -97,7 +97,7 @@ def test_unclear_replies_count_as_wrong_and_leave_a_gate_undecided(ages, capsys)
     assert (scope["pass_rate"], scope["pass_rate_high"], scope["unclear"]) == (0.25, 0.75, 0.5)
     text = result.stdout.str()
     assert "50.0 % unclear, counted as wrong; pass rate 25.0 to 75.0 %" in text
-    assert "the estimate 0.25 is on the other side of the bound 0.5 if the unclear" in text
+    assert "the gate fails only because unclear replies count as wrong; if they were right" in text
     assert "2 of 4 cases are unclear (0.5)" in text
     assert "unclear: two values <b>\\x1b[31m" in text
     assert "unclear, counted as wrong" in (ages.path / "run" / "summary.md").read_text("utf-8")

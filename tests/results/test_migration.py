@@ -64,12 +64,11 @@ def judged(
 
 def undecided(estimate: float, spread: float, n: int, bound: float = -0.01) -> GateResult:
     error = spread / math.sqrt(n)
-    reach = float(stats.t.ppf(0.975, n - 1)) * error
     return GateResult(
         gate="toy.performance >= baseline - 0.01",
         estimate=estimate,
         bound=bound,
-        interval=(estimate - reach, estimate + reach),
+        interval=(-1.0, 1.0),
         se=error,
         df=n - 1,
         n_examples=n,

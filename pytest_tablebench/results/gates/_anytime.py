@@ -30,6 +30,8 @@ class _Stream:
     values: dict[str, list[float]]
     rounds: list[float] = field(default_factory=list)
     tables: set[Hashable] = field(default_factory=set)
+    next_check: int = 0
+    """The step at which a gate is judged again that missing answers left open."""
 
     @property
     def has_shared_tables(self) -> bool:
@@ -118,11 +120,13 @@ class AnytimeRule(StoppingRule):
     def _must_wait(self, place: int) -> bool:
         """Return whether only the final interval may decide.
 
-        It alone decides after fewer than two rounds, for robustness with too many incomplete
-        examples, and once examples share a table: betting takes examples as independent.
+        It alone decides before the next check, after fewer than two rounds, for robustness with too
+        many incomplete examples, and once examples share a table: betting takes examples as
+        independent.
         """
         return (
-            self._streams[place].has_shared_tables
+            self.done < self._streams[place].next_check
+            or self._streams[place].has_shared_tables
             or len(self._streams[place].rounds) < 2
             or (self.gates[place].measure == "robustness" and self._has_problem(place))
         )
@@ -136,6 +140,7 @@ class AnytimeRule(StoppingRule):
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
         if gate.baseline:
             low, high = 2 * low - 1, 2 * high - 1
+        stream.next_check = self.done + max(25, self.done // 20)
         progress = out_of(self.done, self.n_steps, "example")
         self.settle_by_betting(
             place,

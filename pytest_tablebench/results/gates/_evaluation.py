@@ -33,11 +33,11 @@ from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, read_side, read_table
 from pytest_tablebench.results.gates._values import GateValues, collect
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.util.names import are, counted, out_of, unknown_name
+from pytest_tablebench.util.names import are, counted, out_of, printable, unknown_name
 
 Correction = Literal["holm", "none"]
 
-DECIDE = "a judge (--bench-judge) or labels (`tablebench labels`) decide them"
+DECIDE = "A judge (--bench-judge) or labels (`tablebench labels`) decide them"
 """The advice about unclear replies."""
 
 
@@ -97,7 +97,10 @@ def judge_gates(
     def scopes_of(table: ScoreTable, former: ScoreTable | None) -> Scopes:
         new, old = read_side(table), None if former is None else read_side(former)
         names = new.benchmarks if benchmarks is None else benchmarks
-        return Scopes(new, old, names, clusters or {}, missing, labels=labels)
+        allowances = [gate for gate in parsed if gate.allows_missing]
+        return Scopes(
+            new, old, names, clusters or {}, missing, labels=labels, allowances=allowances
+        )
 
     scopes = {False: scopes_of(table, former)}
     if any(gate.corrected for gate in parsed):
@@ -105,7 +108,7 @@ def judge_gates(
     evaluated = []
     for gate in parsed:
         result = _other_corrections(gate, run, baseline_run)
-        result = result or evaluate_gate(gate, scopes[gate.corrected], tail)
+        result = result or evaluate_gate(gate, scopes[gate.corrected], tail, point=point)
         evaluated.append(EvaluatedGate(gate, result, tail))
     if correction == "holm" and not point:
         evaluated = correct(evaluated, tail)
@@ -114,8 +117,6 @@ def judge_gates(
         result = entry.result
         if entry.gate.measure == "cost":
             result = evaluate_cost(entry.gate, run, baseline_run)
-        elif point:
-            result = point_result(result)
         results.append(replace(result, level=level))
     return results
 
@@ -154,31 +155,86 @@ class EvaluatedGate:
     tail: float
 
 
-def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
-    """Judge one gate alone by its interval. Gates on cost stay undecided.
+def evaluate_gate(gate: Gate, scopes: Scopes, tail: float, *, point: bool = False) -> GateResult:
+    """Judge one gate alone by its interval, or by its estimate (`point`).
 
-    A gate whose verdict would differ if the unclear replies were right is undecided, too.
+    Gates on cost stay undecided. A gate whose verdict would differ if the unclear replies were
+    right is undecided, and so is one that would not hold if the missing answers were wrong.
     """
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
     scopes = scopes.sliced(gate)
     result = _evaluate(gate, scopes, tail)
-    return result if gate.counted else unclear_result(gate, result, scopes, tail)
+    if point:
+        result = _point_result(result)
+    if gate.counted:
+        return result
+    result = unclear_result(gate, result, scopes, tail, point=point)
+    return missing_result(gate, result, scopes, tail, point=point)
+
+
+def missing_result(
+    gate: Gate, result: GateResult, scopes: Scopes, tail: float, *, point: bool = False
+) -> GateResult:
+    """Return the result, undecided if it holds only because missing answers are left out.
+
+    It must also hold if they are wrong (right for a gate with `<=`), unless another gate names how
+    many are allowed. With `point` the estimate must.
+    """
+    if result.state != "holds":
+        return result
+    against = scopes.missing_against(gate)
+    if against is None:
+        return result
+    other = _evaluate(gate, against, tail)
+    if scopes.judged(gate):
+        other = _shifted(gate, result, scopes, against)
+    if (other.state_point if point else other.state) == "holds":
+        return result
+    marks = "wrong" if gate.at_least else "right"
+    estimate = "unknown" if other.estimate is None else number(other.estimate)
+    if other.interval is not None and not point:
+        estimate += f" ({' to '.join(map(number, other.interval))})"
+    text = (
+        f"the gate holds only because missing answers are left out; if they were {marks}, the "
+        f"estimate would be {estimate}. The same command asks them again, and a gate on "
+        f"`{printable(gate.scope, 60)}.no_answer` names how many are allowed"
+    )
+    return replace(result, state="undecided", p=None, reason=text)
+
+
+def _shifted(gate: Gate, result: GateResult, scopes: Scopes, other: Scopes) -> GateResult:
+    """Return a result that labels corrected, moved as far as the marks alone move."""
+    ends = [collect(gate, side).estimate for side in (scopes, other)]
+    if None in (*ends, result.estimate, result.interval):
+        return result
+    shift = ends[1] - ends[0]  # type: ignore[operator]
+    estimate, low, high = (
+        value + shift
+        for value in (result.estimate, *result.interval)  # type: ignore[misc]
+    )
+    return replace(
+        result,
+        estimate=estimate,
+        interval=(low, high),
+        state=decide(low, high, gate.bound, at_least=gate.at_least),
+        state_point=decide(estimate, estimate, gate.bound, at_least=gate.at_least),
+    )
 
 
 def unclear_result(
-    gate: Gate, result: GateResult, scopes: Scopes, tail: float, *, stopped: bool = False
+    gate: Gate, result: GateResult, scopes: Scopes, tail: float, *, point: bool = False
 ) -> GateResult:
     """Return the result, undecided if it would have another state with unclear replies as right.
 
-    A state that a stopping rule decided (`stopped`) is compared by the point estimate alone,
-    because the rule's evidence is not the interval's.
+    A state of the estimate, or of a stopping rule, is compared by the estimate alone (`point`),
+    because such evidence is not the interval's.
     """
     as_right = scopes.unclear_as_right(gate)
     if as_right is None:
         return result
     other = _evaluate(gate, as_right, tail)
-    state = other.state_point if stopped else other.state
+    state = other.state_point if point else other.state
     text = (
         f"unclear replies count as wrong; if they were right, the estimate would be {{}}. {DECIDE}"
     )
@@ -325,17 +381,12 @@ def correct(
     return corrected
 
 
-def point_result(result: GateResult) -> GateResult:
+def _point_result(result: GateResult) -> GateResult:
     """Return the result with the point estimate's verdict as its state."""
     if result.method == "count":
         return result
     text = "no estimate"
-    if result.estimate is not None and result.state_point == "undecided":
-        text = (
-            f"the estimate {number(result.estimate)} is on the other side of the bound "
-            f"{number(result.bound)} if the unclear replies are right; {DECIDE}"
-        )
-    elif result.estimate is not None:
+    if result.estimate is not None:
         word = "meets" if result.state_point == "holds" else "misses"
         text = f"the estimate {number(result.estimate)} {word} the bound {number(result.bound)}"
         text += "; judged on the estimate alone"

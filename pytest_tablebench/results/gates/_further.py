@@ -6,7 +6,7 @@ import math
 
 from pytest_tablebench.results.gates._grammar import parse_gate
 from pytest_tablebench.results.gates._power import smallest_drop
-from pytest_tablebench.results.gates._result import GateResult
+from pytest_tablebench.results.gates._result import GateResult, decide
 
 MOST = 1_000_000
 """A larger number of examples is no plan."""
@@ -34,6 +34,9 @@ def further_examples(
         return None
     gap = estimate - result.bound
     is_at_least = parse_gate(result.gate).at_least if at_least is None else at_least
+    alone = decide(*result.interval, result.bound, at_least=is_at_least)
+    if alone != "undecided" and not result.holm_marked:
+        return None  # it is undecided for another reason than its interval
     is_failure = (gap < 0) == is_at_least
     tail = (1 - result.level) / 2 / (max(1, family) if is_failure else 1)
     gap = abs(gap)

@@ -71,6 +71,11 @@ class Gate:
         return self.measure == "cost" or self.measure in COUNTS
 
     @property
+    def allows_missing(self) -> bool:
+        """Whether the gate names how many cases of its scope may have no answer."""
+        return self.measure == "no_answer" and not self.at_least
+
+    @property
     def part(self) -> str | None:
         """The named part of the score that the gate measures; None for another measure."""
         return None if self.measure in MEASURES else self.measure

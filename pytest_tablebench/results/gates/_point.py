@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.gates._evaluation import EvaluatedGate, point_result
+from pytest_tablebench.results.gates._evaluation import EvaluatedGate
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import State, tolerant_bound
 from pytest_tablebench.results.gates._scopes import Scopes
@@ -113,5 +112,4 @@ class PointRule(StoppingRule):
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
         """Judge some gates by their point estimates, which need no correction."""
-        evaluated_gates = self.evaluated(places, scopes, tails)
-        return [replace(gate, result=point_result(gate.result)) for gate in evaluated_gates]
+        return self.evaluated(places, scopes, tails)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,8 @@ class Scopes:
     """The scopes that a slice is a part of."""
     labels: JudgeLabels | None = None
     """Labels by people, if gates on a judge's marks need them."""
+    allowances: Sequence[Gate] = ()
+    """The gates that name how many cases may have no answer."""
     _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
@@ -76,13 +78,35 @@ class Scopes:
             self.missing,
             self,
             self.labels,
+            self.allowances,
         )
+
+    def missing_against(self, gate: Gate) -> Scopes | None:
+        """Return the scopes if every missing answer of the run spoke against a gate.
+
+        It is wrong for a gate with `>=`, and right for one with `<=`. None without a missing
+        answer, or if a gate over the same or a wider scope names how many are allowed.
+        """
+        names = set((self.whole or self).datasets(gate))
+        for allowance in self.allowances:
+            if (
+                names <= set((self.whole or self).datasets(allowance))
+                and set(allowance.filters) <= set(gate.filters)
+                and set(allowance.tags) <= set(gate.tags)
+            ):
+                return None
+        value = 0.0 if gate.at_least else 1.0
+        return self._with(gate, lambda sheet: sheet.missing_as(value))
 
     def unclear_as_right(self, gate: Gate) -> Scopes | None:
         """Return the scopes if every unclear reply of the run were right; None without any."""
+        return self._with(gate, lambda sheet: sheet.unclear_as_right)
+
+    def _with(self, gate: Gate, change: Callable[[ScoreSheet], ScoreSheet | None]) -> Scopes | None:
+        """Return the scopes with other sheets of a gate; None if no sheet changes."""
         sheets = dict(self.new.datasets)
         for name in self.datasets(gate):
-            if name in sheets and (sheet := sheets[name].unclear_as_right) is not None:
+            if name in sheets and (sheet := change(sheets[name])) is not None:
                 sheets[name] = sheet
         if all(sheet is self.new.datasets[name] for name, sheet in sheets.items()):
             return None

@@ -15,6 +15,7 @@ from pytest_tablebench.results.gates._evaluation import (
     EvaluatedGate,
     correct,
     evaluate_gate,
+    missing_result,
     unclear_result,
 )
 from pytest_tablebench.results.gates._grammar import Gate, baseline_needed, parse_gate
@@ -187,6 +188,11 @@ class StoppingRule(ABC):
         """Gates without a planned case, or with fewer datasets than in the baseline."""
 
     @property
+    def _is_point(self) -> bool:
+        """Whether the rule judges estimates, not intervals."""
+        return self.name == "point"
+
+    @property
     def planned(self) -> int:
         """The number of planned cases."""
         return len(self.planned_cells.places)
@@ -233,10 +239,9 @@ class StoppingRule(ABC):
             elif gate.counted:
                 results.append(evaluate_gate(gate, scopes, self.alpha / 2))
             elif place in self._results:
-                tail, result = self.alpha / 2, self._results[place]
-                results.append(
-                    unclear_result(gate, result, scopes.sliced(gate), tail, stopped=True)
-                )
+                tail, part = self.alpha / 2, scopes.sliced(gate)
+                result = unclear_result(gate, self._results[place], part, tail, point=True)
+                results.append(missing_result(gate, result, part, tail, point=self._is_point))
             else:
                 result = self.final(place, scopes)
                 if not finished and place not in self._undecidable:
@@ -291,7 +296,14 @@ class StoppingRule(ABC):
 
     def scopes(self, new: Sides) -> Scopes:
         """Return the scopes of the run so far and of the baseline."""
-        return Scopes(new, self._old, self._benchmarks, self._clusters or {}, self._missing)
+        return Scopes(
+            new,
+            self._old,
+            self._benchmarks,
+            self._clusters or {},
+            self._missing,
+            allowances=[gate for gate in self.gates if gate.allows_missing],
+        )
 
     def _planned(self) -> Scopes:
         return self.scopes(Sides(self.planned_cells.sides))
@@ -326,15 +338,21 @@ class StoppingRule(ABC):
         """Judge some gates on the records so far, each alone."""
         gates = [self.gates[place] for place in places]
         return [
-            EvaluatedGate(gate, evaluate_gate(gate, scopes, tail), tail)
+            EvaluatedGate(gate, evaluate_gate(gate, scopes, tail, point=self._is_point), tail)
             for gate, tail in zip(gates, tails, strict=True)
         ]
 
     def settle_by_betting(self, place: int, tail: float, note: str, **facts: Any) -> None:
-        """Keep a decision made by betting; `facts` replace fields of the result."""
-        scopes = self.scopes(self.planned_cells.seen(self.masks))
-        result = evaluate_gate(self.gates[place], scopes, tail)
-        self.settle(place, replace(result, se=None, df=None, p=None, notes=(), **facts), note)
+        """Keep a decision made by betting; `facts` replace fields of the result.
+
+        A gate that holds only because missing answers are left out stays open.
+        """
+        gate, scopes = self.gates[place], self.scopes(self.planned_cells.seen(self.masks))
+        result = evaluate_gate(gate, scopes, tail)
+        result = replace(result, se=None, df=None, p=None, notes=(), **facts)
+        result = missing_result(gate, result, scopes.sliced(gate), tail, point=self._is_point)
+        if result.state != "undecided":
+            self.settle(place, result, note)
 
     def settle(self, place: int, result: GateResult, note: str) -> None:
         """Keep a decision, which is final."""
