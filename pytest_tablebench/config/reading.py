@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +27,7 @@ from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
+    "NEW_NAME",
     "RawOption",
     "Reader",
     "address",
@@ -51,6 +51,9 @@ __all__ = [
     "texts",
     "thresholds",
 ]
+
+NEW_NAME = "new"
+"""The value of `--bench-fresh` without a name: the run gets a name of its own."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -139,10 +142,8 @@ def number(
 
 
 def generation(raw: RawOption) -> str:
-    """Read the name of a generation of answers; `today` becomes the current date."""
+    """Read the name of a generation of answers."""
     text = str(raw.value).strip()
-    if text == "today":
-        return date.today().isoformat()
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", text) is None:
         raise SettingsError(
             f"{raw.flag} takes a name of up to 40 letters, digits, dots, dashes and "

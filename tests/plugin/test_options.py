@@ -184,6 +184,21 @@ def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
     assert "\u202e" not in line
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--bench-replay", "no answer has a new name; add =NAME"),
+        ("--bench-shard=1/2", "all shards of a run need the same name; add =NAME"),
+        ("--bench-executor=batch", "add =NAME or --bench-results=DIR"),
+    ],
+)
+def test_a_run_whose_answers_are_needed_again_names_them(bench, option, message):
+    bench.suite()
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-fresh", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()
+
+
 @pytest.mark.parametrize("option", ["limit", "timeout", "compat"])
 def test_a_bad_ini_value_is_refused(bench, option):
     bench.pytester.makeini(f"[pytest]\nbench_{option} = nonsense\n")
