@@ -31,6 +31,7 @@ __all__ = [
     "RawOption",
     "Reader",
     "address",
+    "age",
     "choice",
     "compat",
     "efforts",
@@ -150,6 +151,17 @@ def generation(raw: RawOption) -> str:
             f"underscores, not {printable(text, 50)!r}"
         )
     return text
+
+
+def age(raw: RawOption) -> float:
+    """Read an age such as `7d`, `12h` or `30m`; return it in seconds."""
+    match = re.fullmatch(r"([0-9]{1,6})([dhm])|0", str(raw.value).strip())
+    if match is None:
+        shown = printable(str(raw.value), 40)
+        raise SettingsError(
+            f"{raw.flag} takes days, hours or minutes (7d, 12h, 30m) or 0, not {shown!r}"
+        )
+    return int(match[1] or 0) * {"d": 86400.0, "h": 3600.0, "m": 60.0}[match[2] or "d"]
 
 
 def limit(raw: RawOption) -> int | Literal["all"]:

@@ -88,6 +88,7 @@ class CaseMessage:
         judged: the cost of each judge call.
         reasoning_tokens: tokens of thinking in the answer; None if unknown.
         is_extended: whether a reply was cut off and asked again with a higher limit.
+        stored_at: when the newest stored reply of the answer was written.
     """
 
     case_id: str
@@ -106,6 +107,7 @@ class CaseMessage:
     judged: tuple[AnswerCost, ...] = ()
     reasoning_tokens: int | None = None
     is_extended: bool = False
+    stored_at: str | None = None
 
     def encode(self) -> str:
         """Return the message as ASCII JSON, since xdist cannot send lone surrogates."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,23 +21,30 @@ SHARED = "tablebench_shared"
 
 
 def with_shared(settings: Settings, config: pytest.Config) -> Settings:
-    """Return the settings with the name of the run's new answers, if it needs one.
+    """Return the settings with the name of the run's new answers, and how old others may be.
 
-    A worker takes the name from its controller. A run folder that waits for batches has the name
-    already. Raises `SettingsError` if the name could not be used again.
+    A worker takes both from its controller. A run folder that waits for batches has them already.
+    Raises `SettingsError` if the name could not be used again.
     """
     sent: Mapping[str, Any] | None = getattr(config, "workerinput", {}).get(SHARED)
     if sent is not None:
         return replace(settings, **sent)
-    if settings.fresh != NEW_NAME:
+    if settings.fresh != NEW_NAME and settings.oldest is None:
         return settings
-    _check_new_name(settings)
-    return replace(settings, fresh=_kept_name(settings, config) or _new_name())
+    if settings.fresh == NEW_NAME:
+        _check_new_name(settings)
+    kept = _kept_run(settings, config)
+    fresh, oldest = kept.get("fresh"), kept.get("oldest_answer")
+    if settings.fresh == NEW_NAME:
+        settings = replace(settings, fresh=fresh if isinstance(fresh, str) else _new_name())
+    if settings.oldest is not None and isinstance(oldest, str):
+        settings = replace(settings, oldest=oldest)
+    return settings
 
 
 def shared_values(settings: Settings) -> dict[str, Any]:
     """Return the values that a controller sends to its workers."""
-    return {"fresh": settings.fresh}
+    return {"fresh": settings.fresh, "oldest": settings.oldest}
 
 
 def _check_new_name(settings: Settings) -> None:
@@ -52,22 +60,18 @@ def _check_new_name(settings: Settings) -> None:
         raise SettingsError(f"--bench-fresh without a name: {why}; add =NAME{folder}")
 
 
-def _kept_name(settings: Settings, config: pytest.Config) -> str | None:
-    """Return the name in the run folder that `--bench-results` names; None without a run."""
+def _kept_run(settings: Settings, config: pytest.Config) -> Mapping[str, Any]:
+    """Return the `run.json` in the folder that `--bench-results` names; empty without a run."""
     if settings.results is None:
-        return None
+        return {}
     from pytest_tablebench.results import read_run_json
     from pytest_tablebench.session.kept_run import run_paths
 
-    paths = run_paths(settings, config.invocation_params.dir, datetime.now(UTC)).values()
-    for path in paths:
-        try:
-            name = read_run_json(path).get("fresh")
-        except SettingsError:  # no run, or none that can be continued
-            continue
-        if isinstance(name, str):
-            return name
-    return None
+    paths = run_paths(settings, config.invocation_params.dir, datetime.now(UTC))
+    for path in paths.values():
+        with contextlib.suppress(SettingsError):  # no run, or none that can be continued
+            return read_run_json(path)
+    return {}
 
 
 def _new_name() -> str:

@@ -7,6 +7,7 @@ from pytest_tablebench.config.options._option import Option, ignore, note, refus
 from pytest_tablebench.config.reading import (
     NEW_NAME,
     address,
+    age,
     choice,
     efforts,
     folder,
@@ -189,6 +190,15 @@ CALLS = (
         read=generation,
         differs=ignore("such a comparison is about other answers of the model"),
         bare=NEW_NAME,
+    ),
+    Option(
+        "--bench-max-age",
+        "AGE",
+        "ask again if a stored answer is older than this: 7d, 12h, 30m; 0: all of them. Default: "
+        "answers of any age are used",
+        read=age,
+        recorded="max_age_s",
+        differs=ignore("such a comparison is about other answers of the model"),
     ),
     Option(
         "--bench-store",

@@ -25,6 +25,7 @@ _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 _FACTS = (
     "status", "ended", "shard", "start", "end", "cases_planned", "cases_recorded", "calls_paid",
     "calls_repeated", "prompt_tokens", "completion_tokens", "cost_usd", "store_hits", "host",
+    "newest_stored", "served",
     "thinking_tokens", "cases_extended",
 )  # fmt: skip
 
