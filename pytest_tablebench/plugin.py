@@ -26,6 +26,7 @@ from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.session.garbage import pause_collections, resume_collections
 from pytest_tablebench.session.pytest_modes import runs_no_test
+from pytest_tablebench.session.sharing import with_shared
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def pytest_configure(config: pytest.Config) -> None:
             return  # pytest starts no session
         check_keys(config)
         settings = read_settings(get, config.invocation_params.dir, given_keys)
+        settings = with_shared(settings, config)
         if settings.plan or runs_no_test(config):
             # Nothing will run, so no workers are needed.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None

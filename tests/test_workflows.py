@@ -171,7 +171,8 @@ def test_the_workflow_passes_every_input_to_the_action() -> None:
     merge = workflow["jobs"]["merge"]["steps"][-1]
     assert merge["uses"] == last["uses"]
     # The merge job makes no call, so it gets neither these inputs nor the key.
-    asks = {"datasets", "pull", "budget", "connections", "api-base", "api-key-name", "replay"}
+    asks = {"datasets", "pull", "budget", "max-age", "connections", "api-base"}
+    asks |= {"api-key-name", "replay"}
     assert merge["with"] == {name: text for name, text in passed.items() if name not in asks} | {
         "merge": "true"
     }

@@ -128,7 +128,7 @@ def _written(
     if options.junitxml is not None:
         write_junit(run, options.junitxml)
     lines = [*_merge_lines(merge), *summary_lines(run.summary, run.run)]
-    lines += ["", *gate_lines(verdict.gates)] if verdict.gates else []
+    lines += ["", *gate_lines(verdict.gates, run.run)] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
     return [*lines, f"run folder: {printable(str(options.out))}"], code
 

@@ -125,7 +125,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         *summary_lines(judged.summary, judged.run),
     ]
     if verdict.gates:
-        lines += ["", *gate_lines(verdict.gates)]
+        lines += ["", *gate_lines(verdict.gates, judged.run)]
     if options.out is not None:
         lines.append(f"run folder: {printable(str(options.out))}")
     return lines, verdict.exit_code or 0

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,9 +27,11 @@ from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
+    "NEW_NAME",
     "RawOption",
     "Reader",
     "address",
+    "age",
     "choice",
     "compat",
     "efforts",
@@ -51,6 +52,9 @@ __all__ = [
     "texts",
     "thresholds",
 ]
+
+NEW_NAME = "new"
+"""The value of `--bench-fresh` without a name: the run gets a name of its own."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -139,16 +143,25 @@ def number(
 
 
 def generation(raw: RawOption) -> str:
-    """Read the name of a generation of answers; `today` becomes the current date."""
+    """Read the name of a generation of answers."""
     text = str(raw.value).strip()
-    if text == "today":
-        return date.today().isoformat()
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", text) is None:
         raise SettingsError(
             f"{raw.flag} takes a name of up to 40 letters, digits, dots, dashes and "
             f"underscores, not {printable(text, 50)!r}"
         )
     return text
+
+
+def age(raw: RawOption) -> float:
+    """Read an age such as `7d`, `12h` or `30m`; return it in seconds."""
+    match = re.fullmatch(r"([0-9]{1,6})([dhm])|0", str(raw.value).strip())
+    if match is None:
+        shown = printable(str(raw.value), 40)
+        raise SettingsError(
+            f"{raw.flag} takes days, hours or minutes (7d, 12h, 30m) or 0, not {shown!r}"
+        )
+    return int(match[1] or 0) * {"d": 86400.0, "h": 3600.0, "m": 60.0}[match[2] or "d"]
 
 
 def limit(raw: RawOption) -> int | Literal["all"]:

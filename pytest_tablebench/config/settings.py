@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,6 +86,9 @@ class Settings:
     store_every: float = 30.0
     repeats: int = 1
     fresh: str | None = None
+    max_age: float | None = None
+    oldest: str | None = None
+    """The time before which stored answers are not used, by `max_age`: ISO 8601 in UTC."""
     store: Path | str | None = None
     stored: bool = True
     """Whether answers are kept after the run, in `store` (None: the user's cache folder)."""
@@ -245,6 +249,9 @@ def read_settings(
         values["plan"] = True
     if values.get("stop_rule") == "auto":  # without a name: the rule that suits the gates
         values["stop_rule"] = "point" if values.get("gate_point") else "passes"
+    if "max_age" in values:
+        oldest = datetime.now(UTC) - timedelta(seconds=values["max_age"])
+        values["oldest"] = oldest.isoformat(timespec="microseconds")
     return Settings(
         **values,
         stored="store" not in values or values["store"] is not None,

@@ -238,7 +238,7 @@ class TerminalHooks:
             value = getattr(config.option, option.key, None)
             if option.setting in exclude or option.key not in settings.command_line_keys:
                 continue
-            if option.setting == "fresh":  # without a value, its name is the day of this run
+            if option.setting == "fresh":  # without a value, the run has a new name
                 value = settings.fresh
             for text in value if isinstance(value, list) else [value]:
                 word = option.flag if option.switch else f"{option.flag}={text}"

@@ -101,7 +101,8 @@ class Reply:
 
     The constructor sets invalid numbers to None: token counts that are not whole numbers from 0 to
     10^9, costs and times outside 0 to 10^9. `from_store` marks an answer that an earlier call paid
-    for; its counts, cost and latency are those of that call. `cut` means that the text was longer.
+    for; its counts, cost and latency are those of that call, and `stored_at` is when it was stored
+    (ISO 8601 in UTC). `cut` means that the text was longer.
     `reasoning_tokens` counts the thinking, a part of `completion_tokens`. `fingerprint` is the
     provider's name for the version that answered; None if it sent none. `served_model` is the model
     that the response names, and `served_by` the provider behind an aggregator's address.
@@ -125,6 +126,7 @@ class Reply:
     fingerprint: str | None = None
     served_model: str | None = None
     served_by: str | None = None
+    stored_at: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         fields_of_reply = vars(self)  # writable, although the dataclass is frozen

@@ -7,9 +7,10 @@ import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = [
     "PAGE",
@@ -25,6 +26,7 @@ __all__ = [
     "origins_text",
     "percent",
     "signed",
+    "stored_text",
 ]
 
 
@@ -97,12 +99,14 @@ def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = Fa
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours."""
+    """Return a duration in seconds, minutes, hours or days."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days"
 
 
 def origins_text(facts: Mapping[str, Any]) -> str:
@@ -147,6 +151,29 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
                 f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
             )
     return lines
+
+
+def stored_text(run: Mapping[str, Any]) -> str:
+    """Return how many answers of a judged run were stored, and how old the newest is.
+
+    Also what a check of the server has shown, unless it decides the gates. `run` is the content of
+    `run.json`; empty if no answer was stored.
+    """
+    hits, newest = run.get("store_hits"), run.get("newest_stored")
+    if not isinstance(hits, int) or not hits:
+        return ""
+    recorded = run.get("cases_recorded")
+    text = f"{out_of(hits, recorded if isinstance(recorded, int) else None, 'answer')} "
+    text += "was stored before this run" if hits == 1 else "were stored before this run"
+    try:
+        age = datetime.fromisoformat(str(run.get("start"))) - datetime.fromisoformat(str(newest))
+        text += f", the newest {duration(max(0.0, age.total_seconds()))} ago"
+    except (ValueError, TypeError):  # an older version did not record it
+        pass
+    served = run.get("server_check")
+    if isinstance(served, Mapping) and served.get("same") is not False:  # a gate's reason names it
+        text += f"; {printable(str(served.get('text')), 400)}"
+    return text
 
 
 def numbered(labels: Iterable[str]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pytest_tablebench.reports.formats import fitting, interval, number, signed
+from pytest_tablebench.reports.formats import fitting, interval, number, signed, stored_text
 from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
@@ -14,8 +15,12 @@ _HEADER = ("gate", "state", "estimate", "interval", "bound", "method", "examples
 _DIGITS = 4
 
 
-def gate_lines(results: Sequence[GateResult], width: int | None = None) -> list[str]:
-    """Return the table of gates, the reason of each, and the verdict on all.
+def gate_lines(
+    results: Sequence[GateResult], run: Mapping[str, Any], width: int | None = None
+) -> list[str]:
+    """Return the table of gates, the reason of each, the verdict on all, and what it rests on.
+
+    `run` is the content of `run.json`.
 
     The last columns are left out of a table that is wider than `width`.
     """
@@ -24,7 +29,7 @@ def gate_lines(results: Sequence[GateResult], width: int | None = None) -> list[
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
         lines += [f"    {printable(note, 400)}" for note in result.notes]
-    return [*lines, verdict_line(results)]
+    return [*lines, verdict_line(results), *filter(None, [stored_text(run)])]
 
 
 def _row(result: GateResult) -> tuple[str, ...]:

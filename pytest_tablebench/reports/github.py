@@ -19,7 +19,7 @@ from pytest_tablebench.reports.corrected_text import (
 )
 from pytest_tablebench.reports.cut_text import reply_lines
 from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
-from pytest_tablebench.reports.formats import interval, number, percent, signed
+from pytest_tablebench.reports.formats import interval, number, percent, signed, stored_text
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
     cluster_lines,
@@ -108,6 +108,7 @@ def _head(
         states = {gate.state for gate in gates}
         worst = next(state for state in ("fails", "undecided", "holds") if state in states)
         lines += [f"{_ICONS[worst]} **{verdict_line(gates)}**", ""]
+        lines += [code(text, 600), ""] if (text := stored_text(run)) else []
     cases = sum(scope["n_cases"] for scope in summary["benchmarks"].values())
     facts = [counted(cases, "case"), f"compat {code(str(run.get('compat')))}"]
     paid = run.get("calls_paid")

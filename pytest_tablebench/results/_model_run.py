@@ -10,7 +10,7 @@ from sys import intern
 from typing import Any
 
 from pytest_tablebench.results.checks import JoinedCase
-from pytest_tablebench.results.figures import sum_of_known
+from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.message import AnswerCost, CaseMessage
 from pytest_tablebench.results.record import ScoreRow, row_values
@@ -88,6 +88,11 @@ class ModelRun:
     def hits(self) -> int:
         """The number of cases answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
+
+    @property
+    def newest_stored(self) -> str | None:
+        """When the newest stored answer was written; None without any."""
+        return newest(case.stored_at for case in self.cases.values() if case.from_store)
 
     def about_replies(self) -> dict[str, Any]:
         """Return the thinking tokens (None if unknown), the extended cases, and what answered."""

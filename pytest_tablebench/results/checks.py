@@ -78,6 +78,7 @@ class JoinedCase:
     record_item: str = ""
     place: Place | None = None
     from_store: bool = False
+    stored_at: str | None = None
     reasoning_tokens: int | None = None
     is_extended: bool = False
     served: str | None = None

@@ -131,6 +131,11 @@ def sum_of_known(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers else None
 
 
+def newest(times: Iterable[str | None]) -> str | None:
+    """Return the latest of the known times in ISO 8601 of one zone; None without any."""
+    return max((time for time in times if time is not None), default=None)
+
+
 def mean_parts(rows: Iterable[ScoreRow], columns: Sequence[tuple[str, str]]) -> list[float | None]:
     """Return the mean of each dataset's part over the cases that have it; None without any."""
     by_column: dict[tuple[str, str], list[float]] = {column: [] for column in columns}

@@ -89,6 +89,7 @@ class CaseMessage:
         reasoning_tokens: tokens of thinking in the answer; None if unknown.
         is_extended: whether a reply was cut off and asked again with a higher limit.
         served: what answered, by the reply; None if unknown.
+        stored_at: when the newest stored reply of the answer was written.
     """
 
     case_id: str
@@ -108,6 +109,7 @@ class CaseMessage:
     reasoning_tokens: int | None = None
     is_extended: bool = False
     served: str | None = None
+    stored_at: str | None = None
 
     def encode(self) -> str:
         """Return the message as ASCII JSON, since xdist cannot send lone surrogates."""

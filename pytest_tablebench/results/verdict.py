@@ -19,7 +19,9 @@ from pytest_tablebench.results.gates import (
     stored_results,
     without_labels,
 )
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import RunComparison
@@ -148,6 +150,10 @@ def judge_run(
     if ended is not None and (rule is None or not rule.all_decided):
         # The size of this sample depends on its values, so the usual interval is not valid.
         results = [final.get(result.gate) or cut_short(result, ended) for result in results]
+    served = mapping(run.run, "server_check")
+    if served.get("same") is False:  # another model gave the stored answers
+        why = printable(str(served.get("text")), 400)
+        results = [replace(result, state="undecided", p=None, reason=why) for result in results]
     return replace(verdict, gates=tuple(results))
 
 

@@ -138,6 +138,7 @@ class RunWriter:
         if better and message.record is not None:
             record = message.record
             case.from_store = message.from_store
+            case.stored_at = message.stored_at
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
             case.served = message.served and intern(message.served)
@@ -297,6 +298,9 @@ class RunWriter:
             "end": end,
             **model_run.spent(),
             "store_hits": model_run.hits,
+            "newest_stored": model_run.newest_stored,
+            "oldest_answer": self.settings.oldest,
+            "server_check": self.facts.get("server_check", {}).get(model_run.model),
             **self._corrections(model_run),
             **model_run.about_replies(),
             "versions": _versions(),

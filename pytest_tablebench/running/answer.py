@@ -37,6 +37,7 @@ class StepFacts:
         model: the model called, if it is not the model under test.
         seconds, prompt_tokens, completion_tokens, cost_usd: None if unknown or not applicable.
         from_store: whether the outcome was stored before.
+        stored_at: when a stored reply was written, as ISO 8601 in UTC.
         cut: whether a reply was too long to be kept whole.
         text: the reply of a judge, which a run keeps only here.
         picture: the file in `media/` with the picture that a program drew.
@@ -57,6 +58,7 @@ class StepFacts:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     from_store: bool = False
+    stored_at: str | None = None
     cut: bool = False
     text: str | None = None
     picture: str | None = None
@@ -164,6 +166,7 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
         outcome.completion_tokens,
         outcome.cost_usd,
         outcome.from_store,
+        outcome.stored_at,
         outcome.cut,
         reasoning_tokens=outcome.reasoning_tokens,
         record_key=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",

@@ -124,7 +124,9 @@ class ProviderPool:
             if settings.replay and settings.store is None and not os.path.lexists(folder or ""):
                 folder = None  # the default folder does not exist yet
             # A replay writes nothing, so the folder need not be writable.
-            self._store = Store.open(folder, others, write=not settings.replay)
+            self._store = Store.open(
+                folder, others, write=not settings.replay, oldest=settings.oldest
+            )
         return self._store
 
     def _store_of(self, model: str) -> Store | None:

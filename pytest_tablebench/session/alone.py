@@ -38,7 +38,7 @@ class Alone(CaseRunner, RunKeeper):
 
     def start_run(self) -> None:
         """Start the engine, make the plan, open the run folder. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans  # slow to import
+        from pytest_tablebench.session.planning import model_plans, served_checks  # slow to import
 
         self.begin()
         cases, run, plan_only = self.cases, self.run, self.settings.plan
@@ -55,7 +55,10 @@ class Alone(CaseRunner, RunKeeper):
             engine = run.engine.start(needs)
             # The writer's connection, because it also delivers totals.
             cases.runner.models.address = lambda: engine.executor.address
-        run.writer.learn_plans(asdict(plan) for plan in model_plans(cases))
+        plans = model_plans(cases)
+        run.writer.learn_plans(map(asdict, plans))
+        if not plan_only:
+            run.writer.learn(served_checks(cases, self.verdicts, plans))
         if self.settings.plan_json is not None:
             self._write_plan(self.settings.plan_json)
         if not plan_only:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
+from pytest_tablebench.results.figures import newest
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.texts import example_key
@@ -65,6 +66,7 @@ class CaseMessages:
             case_record,
             calls=answer.calls if answer else 0,
             from_store=bool(answer and answer.from_store),
+            stored_at=None if answer is None else newest(step.stored_at for step in answer.steps),
             spent=None if answer is None else _cost(answer),
             prompt=prompt,
             transcript=(str(run.transcript), turns) if turns else None,

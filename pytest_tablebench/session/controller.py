@@ -25,6 +25,7 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
+from pytest_tablebench.session.sharing import SHARED, shared_values
 
 if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
@@ -76,7 +77,9 @@ class Controller(RunKeeper):
         channel.setcallback(lambda text: self._handle(worker, channel, decode(text)))
         self._channels.append(channel)
         each = node.config.getvalue("dist") == "each"
-        node.workerinput.update({CHANNEL: channel, EACH: each})
+        node.workerinput.update(
+            {CHANNEL: channel, EACH: each, SHARED: shared_values(self.settings)}
+        )
 
     def _handle(self, worker: str, channel: Any, message: Message) -> None:
         """Process a worker's message, in a thread of execnet."""

@@ -241,7 +241,7 @@ class RunEnding:
         if verdict.comparison is not None:
             lines += ["", *comparison_lines(verdict.comparison, flips=0, width=width)]
         if verdict.gates:
-            lines += ["", *gate_lines(verdict.gates, width)]
+            lines += ["", *gate_lines(verdict.gates, self._run.writer.run_data(model), width)]
         if verdict.gates_left:
             lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:

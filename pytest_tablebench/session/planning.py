@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.running.effort_check import check_efforts
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
 from pytest_tablebench.running.preflight import check_models, check_sight
+from pytest_tablebench.running.served_check import check_served
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.cases import Cases
+    from pytest_tablebench.session.verdict import Verdicts
 
 
 def model_plans(cases: Cases) -> list[ModelPlan]:
@@ -60,6 +63,29 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     if paid and cases.has_judge:
         _check_price_of_judge(cases)
     return [replace(plan, priced_by_reply=plan.model not in engine_models) for plan in plans]
+
+
+def served_checks(
+    cases: Cases, verdicts: Verdicts | None, plans: Iterable[ModelPlan]
+) -> dict[str, Any]:
+    """Return the fact `server_check`: what serves each model whose answers are all stored.
+
+    Makes one call for each. Without gates, in a replay, with a store that is only read, and by
+    batches it makes none.
+    """
+    settings, models = cases.settings, cases.runner.models
+    if verdicts is None or not verdicts.gates or settings.replay:
+        return {}
+    if not settings.stored or settings.executor == "batch":
+        return {}
+    by_model, remote = cases.selection.by_model(), models.engine_models()
+    checks = {
+        plan.model: check_served(cases.runner, by_model[plan.model])
+        for plan in plans
+        if plan.hits and not plan.calls and not plan.judges
+        if plan.model in remote and not isinstance(remote[plan.model], GGUFModel)
+    }
+    return {"server_check": checks} if checks else {}
 
 
 def _check_batches(cases: Cases, planned: Iterable[str]) -> None:

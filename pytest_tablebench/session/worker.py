@@ -72,7 +72,7 @@ class Worker(CaseRunner):
 
     def start_run(self) -> None:
         """Receive the run folders, and send the selection. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans  # slow to import
+        from pytest_tablebench.session.planning import model_plans, served_checks  # slow to import
 
         cases = self.cases
         if self.settings.store or self.settings.readonly_stores:
@@ -88,9 +88,10 @@ class Worker(CaseRunner):
         self._join(self._request_place(cases.engine_needs()))
         selected = SelectedCases()
         if self._plans:
-            plans = [asdict(plan) for plan in model_plans(cases)]
+            plans = model_plans(cases)
             facts = self._messages.first_facts()
-            selected = SelectedCases(cases.planned, facts, plans, self.problems)
+            facts |= served_checks(cases, self.verdicts, plans)
+            selected = SelectedCases(cases.planned, facts, list(map(asdict, plans)), self.problems)
         self._send(selected)
         from pytest_tablebench.session.garbage import freeze_garbage
 

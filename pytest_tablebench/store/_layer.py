@@ -18,6 +18,7 @@ from pytest_tablebench.store._line import (
     BadLine,
     read_answer,
     read_other,
+    written_at,
 )
 from pytest_tablebench.store._segment import Segment, blocks, read_line
 
@@ -105,15 +106,18 @@ class Layer:
         else:
             self._index(key, number << OFFSET_BITS | offset)
 
-    def find(self, key: bytes) -> dict[str, Any] | None:
-        """Return the first sound line of a key; damaged ones are reported and forgotten."""
-        while (place := self.index.get(key)) is not None:
-            if key in self._more:
-                place = min((place, *self._more[key]), key=self._order)
+    def find(self, key: bytes, oldest: str = "") -> tuple[int, dict[str, Any]] | None:
+        """Return the first sound line of a key, with its place.
+
+        Lines written before `oldest` are left out. Damaged ones are reported and forgotten.
+        """
+        places = (self.index[key], *self._more.get(key, ())) if key in self.index else ()
+        for place in sorted(places, key=self._order):
             data = self.read(place, key.hex())
-            if data is not None:
-                return data
-            self._forget(key, place)
+            if data is None:
+                self._forget(key, place)
+            elif written_at(data) >= oldest:
+                return place, data
         return None
 
     def read(self, place: int, key: str | None = None) -> dict[str, Any] | None:
@@ -134,9 +138,8 @@ class Layer:
             return None
         return data
 
-    def reject(self, key: bytes, why: str) -> None:
+    def reject(self, key: bytes, place: int, why: str) -> None:
         """Report and forget the entry that `find` returned, because its content is invalid."""
-        place = min((self.index[key], *self._more.get(key, ())), key=self._order)
         self._problem(place >> OFFSET_BITS, place & OFFSET, f"{why}; it is not served")
         self._forget(key, place)
 

@@ -124,6 +124,12 @@ def read_other(line: bytes) -> dict[str, Any]:
     raise BadLine("it is not a line of an answer store")
 
 
+def written_at(data: Mapping[str, Any]) -> str:
+    """Return when a line was written, as ISO 8601 in UTC; "" if it does not say."""
+    written = data.get("written")
+    return written if isinstance(written, str) else ""
+
+
 def reply_of(data: Mapping[str, Any]) -> Reply:
     """Return the reply in the line of an answer. Raises `BadLine`."""
     fields = data.get("reply")
@@ -135,7 +141,8 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     # `Reply` treats an invalid number as unknown, because the answer is valid and was paid for.
     rest = {name: fields.get(name) for name in (*_FIELDS, *_NAMES)}
     cut = fields.get("cut") is True
-    return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
+    written = written_at(data) or None
+    return Reply(text, from_store=True, cut=cut, thinking=thinking, stored_at=written, **rest)
 
 
 def execution_of(data: Mapping[str, Any]) -> Execution:

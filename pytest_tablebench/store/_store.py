@@ -50,7 +50,9 @@ class Store:
     Keys are 64 hexadecimal digits, from `Request.key` and `Execute.key`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, oldest: str | None = None) -> None:
+        self.oldest = oldest or ""
+        """Replies written before this time, ISO 8601 in UTC, are not served."""
         self.warnings: list[str] = []
         """Problems with the files, each once, printable, with file and byte. Only grows."""
         self._lock = RLock()
@@ -63,7 +65,14 @@ class Store:
         self._look_after = 0.0
 
     @classmethod
-    def open(cls, path: Path | None, readonly: Sequence[Path] = (), *, write: bool = True) -> Store:
+    def open(
+        cls,
+        path: Path | None,
+        readonly: Sequence[Path] = (),
+        *,
+        write: bool = True,
+        oldest: str | None = None,
+    ) -> Store:
         """Open a writable folder, created if necessary, and read-only ones, and index them.
 
         The first layer with a key is used, the writable one first. A read-only layer is the
@@ -73,11 +82,12 @@ class Store:
             path: the folder for new answers; None for a store that is only read.
             readonly: further folders to read.
             write: whether answers will be added; otherwise `path` is only read too.
+            oldest: replies written before this time, ISO 8601 in UTC, are not served.
 
         Raises:
             SettingsError: a folder is missing, unreadable or not writable; names the option.
         """
-        store = cls()
+        store = cls(oldest)
         seen = set()
         folders = [(folder, READONLY) for folder in readonly]
         if path is not None and write:
@@ -100,21 +110,24 @@ class Store:
 
         A damaged entry causes one warning. The next sound entry with the key is served instead.
         """
-        return self._sound(key, reply_of)
+        return self._sound(key, reply_of, self.oldest)
 
     def get_execution(self, key: str) -> Execution | None:
         """Return the stored outcome of a program, as `get` returns a reply."""
         return self._sound(key, execution_of)
 
-    def _sound(self, key: str, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
+    def _sound(
+        self, key: str, read: Callable[[Mapping[str, Any]], _Kept], oldest: str = ""
+    ) -> _Kept | None:
         raw = _raw(key)
         with self._lock:
             for layer in self._layers:
-                while (data := layer.find(raw)) is not None:
+                while (entry := layer.find(raw, oldest)) is not None:
+                    place, data = entry
                     try:
                         return read(data)
                     except BadLine as error:
-                        layer.reject(raw, str(error))
+                        layer.reject(raw, place, str(error))
         return None
 
     def __contains__(self, key: str) -> bool:
@@ -216,6 +229,8 @@ class Store:
         with self._lock:
             if self.get(request.key()) is not None:
                 return "an answer of this request is stored"
+            if self._sound(request.key(), reply_of) is not None:
+                return "its stored answer is older than --bench-max-age"
             if self._explainer is None:
                 self._explainer = Explainer(self._layers)
             return self._explainer.explain(request)

@@ -27,7 +27,7 @@ def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None
         return f"{THOUGHTS * number}{right(script.examples[number])}"
 
     def run(url: str, *options: str) -> Any:
-        options = ("--bench-executor=batch", GATE, *options)
+        options = ("--bench-executor=batch", "--bench-fresh", GATE, *options)
         return run_pytest(tmp_path / "batch", url, *options, model=MODEL, count=COUNT)
 
     with BatchServer(answer) as server:

@@ -67,6 +67,9 @@ BAD = [
     ("max-reply", "999", ["bytes from 1000 to 2000000", "'999'"]),
     ("max-reply", "2000001", ["bytes from 1000 to 2000000", "2000001"]),
     ("max-reply", "1MB", ["bytes from 1000 to 2000000", "'1MB'"]),
+    ("max-age", "7", ["7d, 12h, 30m", "'7'"]),
+    ("max-age", "-1d", ["7d, 12h, 30m", "'-1d'"]),
+    ("max-age", "1w", ["7d, 12h, 30m", "'1w'"]),
     ("limit", "0", ["from 1", "'0'"]),
     ("limit", "-1", ["from 1", "'-1'"]),
     ("limit", "x", ["from 1", "'x'"]),
@@ -182,6 +185,21 @@ def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
     [line] = [line for line in result.errlines if line]
     assert "\x1b" not in line
     assert "\u202e" not in line
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--bench-replay", "no answer has a new name; add =NAME"),
+        ("--bench-shard=1/2", "all shards of a run need the same name; add =NAME"),
+        ("--bench-executor=batch", "add =NAME or --bench-results=DIR"),
+    ],
+)
+def test_a_run_whose_answers_are_needed_again_names_them(bench, option, message):
+    bench.suite()
+    result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-fresh", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()
 
 
 @pytest.mark.parametrize("option", ["limit", "timeout", "compat"])

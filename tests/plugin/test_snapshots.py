@@ -78,6 +78,8 @@ def test_bench_fresh_asks_a_changed_model_again(bench: Bench) -> None:
         {"flipped": 2, "reworded": 1},
     )
     assert calls_and_counts(results="as before") == (0, {"same": 3})
+    for results in ("new", "newer"):  # without a name every run is fresh
+        assert calls_and_counts("--bench-fresh", results=results)[0] == 3
 
 
 def test_changes_are_same_reworded_or_flipped(bench: Bench) -> None:

@@ -32,6 +32,16 @@ def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
         assert not path.is_file() or b"me:word" not in path.read_bytes(), path
 
 
+def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
+    bench.suite()
+    for number, (calls, age) in enumerate(((3, "7d"), (3, "1d"), (6, "0"), (6, "30m"), (9, "0h"))):
+        options = "--model=echo/any", STORE, f"--bench-max-age={age}"
+        bench.run(*options, results=str(number))
+        assert len(bench.calls("ask")) == calls, age
+    bench.run("--model=echo/any", STORE, "--bench-max-age=0", "--bench-replay", "-v", results="r")
+    assert {record["reason"] for record in bench.records("r")} == {"not_stored"}
+
+
 FULL_AFTER_ONE = """
 import shutil
 

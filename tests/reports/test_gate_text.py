@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 from pytest_tablebench.reports.gate_text import gate_lines
+from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports.html._facts import verdict
 from pytest_tablebench.results.gates import GateResult, judge_gates
 from tests.support.run_folders import GRID, record
 
@@ -24,7 +27,7 @@ def columns(line):
 def test_the_table_has_a_row_and_a_reason_per_gate_and_a_verdict():
     records = cases([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, None])
     gates = ["toy.performance >= 0.5", "all.no_answer <= 0.05"]
-    lines = gate_lines(judge_gates(records, gates))
+    lines = gate_lines(judge_gates(records, gates), {})
     assert columns(lines[0])[:3] == ["gate", "state", "estimate"]
     first, second = columns(lines[1]), columns(lines[2])
     assert first[:3] == ["toy.performance >= 0.5", "undecided", "0.6667"]
@@ -39,12 +42,29 @@ def test_the_table_has_a_row_and_a_reason_per_gate_and_a_verdict():
 def test_differences_to_a_baseline_show_their_sign():
     before, after = cases([1, 0, 0, 0], [0] * 4), cases([1, 1, 0, 0], [0, 0, 0, 1])
     [result] = judge_gates(after, ["toy.performance >= baseline - 0.05"], before)
-    row = columns(gate_lines([result])[1])
+    row = columns(gate_lines([result], {})[1])
     assert (row[2], row[4]) == ("+0.2500", "-0.0500")
 
 
 def test_unknown_values_are_dashes_and_text_is_escaped():
     result = GateResult(gate="\x1b[2Jx", estimate=None, bound=0.5, reason="a\nb\u202e")
-    lines = gate_lines([result])
+    lines = gate_lines([result], {})
     assert columns(lines[1])[1:5] == ["undecided", "-", "-", "0.5000"]
     assert all(line.isprintable() for line in lines)
+
+
+def test_every_verdict_names_its_stored_answers_and_the_age_of_the_newest():
+    result = GateResult(gate="toy.pass_rate >= 0.5", estimate=0.6, bound=0.5, state="holds")
+    run = {
+        "model": "m",
+        "start": "2026-03-04T12:00:00+00:00",
+        "newest_stored": "2026-03-01T10:00:00.000000+00:00",
+        "store_hits": 44,
+        "cases_recorded": 64,
+        "server_check": {"same": None, "text": "not <b>named</b>"},
+    }
+    basis = "44 of 64 answers were stored before this run, the newest 3 days ago; not "
+    assert gate_lines([result], run)[-1] == f"{basis}<b>named</b>"
+    assert gate_lines([result], run | {"store_hits": 0})[-1] == "The gate holds."
+    assert f"{basis}<b>" in unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
+    assert basis in verdict([result], run, [])["note"]

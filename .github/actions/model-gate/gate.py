@@ -238,6 +238,8 @@ def command(environ: Mapping[str, str], folder: Path, replay: bool) -> list[str]
         found += ["--bench-replay", "--bench-store=none"]
     else:
         found.append(f"--bench-store={folder / 'new'}")
+        if age := one_line(environ, "GATE_MAX_AGE"):
+            found.append(f"--bench-max-age={age}")
     given = folder / "given" / "answers"
     if replay or any(given.rglob("*.jsonl")):
         found.append(f"--bench-store-readonly={given}")

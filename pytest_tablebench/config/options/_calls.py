@@ -5,7 +5,9 @@ from __future__ import annotations
 from pytest_tablebench.config.efforts import EFFORTS
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
 from pytest_tablebench.config.reading import (
+    NEW_NAME,
     address,
+    age,
     choice,
     efforts,
     folder,
@@ -190,10 +192,19 @@ CALLS = (
         "--bench-fresh",
         "NAME",
         "ask again even if answers are stored, and store the new ones under this name. The same "
-        "name uses them again. Without a name: today's date",
+        "name uses them again. Without a name: a new name for each run",
         read=generation,
-        differs=ignore("such a comparison is about answers of another day"),
-        bare="today",
+        differs=ignore("such a comparison is about other answers of the model"),
+        bare=NEW_NAME,
+    ),
+    Option(
+        "--bench-max-age",
+        "AGE",
+        "ask again if a stored answer is older than this: 7d, 12h, 30m; 0: all of them. Default: "
+        "answers of any age are used",
+        read=age,
+        recorded="max_age_s",
+        differs=ignore("such a comparison is about other answers of the model"),
     ),
     Option(
         "--bench-store",

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.corrections import overlay_of
-from pytest_tablebench.results.figures import sum_of_known
+from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.gates import recorded_gates
 from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
@@ -144,9 +144,17 @@ def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
         "end": None if None in ends else max(map(str, ends)),
         **_spent(facts),
         "store_hits": sum(source.count("store_hits") for source in sources),
+        "newest_stored": newest(fact.get("newest_stored") for fact in facts),
+        "server_check": _server_check(facts),
         "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
         MERGED: facts,
     }
+
+
+def _server_check(facts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the check of the server that decides: a difference, else the first one."""
+    checks = [mapping(fact, "server_check") for fact in facts if fact.get("server_check")]
+    return next((check for check in checks if check.get("same") is False), next(iter(checks), None))
 
 
 def _planned(parts: RunParts, recorded: int) -> int | None:

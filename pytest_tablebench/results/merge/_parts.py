@@ -25,7 +25,7 @@ _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 _FACTS = (
     "status", "ended", "shard", "start", "end", "cases_planned", "cases_recorded", "calls_paid",
     "calls_repeated", "prompt_tokens", "completion_tokens", "cost_usd", "store_hits", "host",
-    "thinking_tokens", "cases_extended", "served",
+    "newest_stored", "thinking_tokens", "cases_extended", "served", "server_check",
 )  # fmt: skip
 
 
