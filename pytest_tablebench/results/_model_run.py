@@ -52,6 +52,13 @@ def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plus(first[name], second[name]) for name in first}
 
 
+def keep_answer(case: JoinedCase, message: CaseMessage) -> None:
+    """Keep what is counted of the answer in a message."""
+    case.from_store, case.stored_at = message.from_store, message.stored_at
+    case.reasoning_tokens, case.is_extended = message.reasoning_tokens, message.is_extended
+    case.served = message.served and intern(message.served)
+
+
 @dataclass
 class ModelRun:
     """One model's part of a run.

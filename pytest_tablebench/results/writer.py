@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from sys import intern
 from typing import Any, get_args
 
 from pytest_tablebench.config.demonstrations import Shots
@@ -20,7 +19,7 @@ from pytest_tablebench.config.printed_prompts import PrintedPrompts
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
-from pytest_tablebench.results._model_run import ModelRun
+from pytest_tablebench.results._model_run import ModelRun, keep_answer
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
@@ -137,11 +136,7 @@ class RunWriter:
             return None
         if better and message.record is not None:
             record = message.record
-            case.from_store = message.from_store
-            case.stored_at = message.stored_at
-            case.reasoning_tokens = message.reasoning_tokens
-            case.is_extended = message.is_extended
-            case.served = message.served and intern(message.served)
+            keep_answer(case, message)
         elif before is not None and case.place is not None:
             record = ReadRecord(folder.line_at(case.place), before, case.rank or ())
             if before.checks == checks:
