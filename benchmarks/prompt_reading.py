@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from babel import Locale
@@ -33,6 +34,7 @@ SHARES = (0.25, 0.5, 0.667)
 Counter = Callable[[str], int]
 
 
+@cache
 def names_of(locale: str) -> list[list[str]]:
     """Return the names of territories, languages and currencies."""
     known = Locale.parse(locale)
@@ -53,6 +55,11 @@ def random_prompt(locale: str, serializer: str, draw: random.Random) -> str:
     words = [draw.choice(draw.choice(names)) for _ in range(draw.randint(3, 30))]
     text = SERIALIZERS[serializer](Table(header, rows))
     return f"{' '.join(words)}\n\n{text}\n\n{words[0]}?"
+
+
+def drawn_prompt(draw: random.Random) -> str:
+    """Return a prompt in a random language and format."""
+    return random_prompt(draw.choice(LOCALES), draw.choice(FORMATS), draw)
 
 
 def _cell(kind: int, names: Sequence[Sequence[str]], draw: random.Random) -> str:
@@ -101,17 +108,21 @@ def trained(texts: Sequence[str], size: int) -> Tokenizer:
     return tokenizer
 
 
+def counted(prompts: Sequence[str], count: Counter) -> list[tuple[str, int, bool]]:
+    """Return each prompt with its server's count, and whether it is long."""
+    around = 12  # the tokens around messages
+    return [(text, count(text) + around, counts_of(text)[0] > SHORT) for text in prompts]
+
+
 def measured(
-    prompts: Sequence[str], count: Counter, share: float, *, whole: bool
+    prompts: Sequence[tuple[str, int, bool]], share: float = 1.0, *, whole: bool = False
 ) -> tuple[int, int]:
     """Return the alarms and the number of long prompts of a run.
 
     `share` of each long prompt is read; with `whole` all of it.
     """
     reading, alarms, long = PromptReading(), 0, 0
-    for prompt in prompts:
-        tokens = count(prompt) + 12  # the tokens around messages
-        is_long = counts_of(prompt)[0] > SHORT
+    for prompt, tokens, is_long in prompts:
         read = tokens if whole or not is_long else max(1, int(share * tokens))
         long += is_long
         reply = Reply("", prompt_tokens=read)
@@ -125,20 +136,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--prompts", type=int, default=20_000, help="over all tokenizers")
     options = parser.parse_args(arguments)
     draw = random.Random("prompts")
-    training = [random_prompt(draw.choice(LOCALES), draw.choice(FORMATS), draw) for _ in range(600)]
+    training = [drawn_prompt(draw) for _ in range(600)]
     counters = tokenizers(training)
     print(f"{'':<16}{'prompts':>8}{'long':>8}{'alarms':>8}" + "".join(f"{s:>8}" for s in SHARES))
     for name, count in counters.items():
         runs = [
-            [random_prompt(draw.choice(LOCALES), draw.choice(FORMATS), draw) for _ in range(100)]
+            counted([drawn_prompt(draw) for _ in range(100)], count)
             for _ in range(-(-options.prompts // len(counters) // 100))
         ]
-        outcomes = [measured(run, count, 1, whole=True) for run in runs]
+        outcomes = [measured(run, whole=True) for run in runs]
         alarms, long = (sum(counts) for counts in zip(*outcomes, strict=True))
-        noticed = [
-            sum(measured(run, count, share, whole=False)[0] for run in runs) / long
-            for share in SHARES
-        ]
+        noticed = [sum(measured(run, share)[0] for run in runs) / long for share in SHARES]
         shown = "".join(f"{share:>8.1%}" for share in noticed)
         print(f"{name:<16}{100 * len(runs):>8,}{long:>8,}{alarms:>8,}{shown}", flush=True)
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.prompt_reading import FORMATS, LOCALES, measured, random_prompt, trained
+from benchmarks.prompt_reading import counted, drawn_prompt, measured, trained
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.serializers.content import Image
@@ -60,11 +60,10 @@ def test_equal_counts_of_different_prompts_show_a_window() -> None:
 
 def test_whole_prompts_of_other_tokenizers_raise_no_alarm() -> None:
     draw = random.Random("reading")
-    prompts = [random_prompt(draw.choice(LOCALES), draw.choice(FORMATS), draw) for _ in range(60)]
+    prompts = [drawn_prompt(draw) for _ in range(60)]
     for tokenizer in (trained(prompts[:30], 2000), trained(prompts, 8000)):
-        alarms, long = measured(
-            prompts, lambda text, it=tokenizer: len(it.encode(text).ids), 1, whole=True
-        )
+        counts = counted(prompts, lambda text, it=tokenizer: len(it.encode(text).ids))
+        alarms, long = measured(counts, whole=True)
         assert (alarms, long > 15) == (0, True)
-    noticed, long = measured(prompts, lambda text: count_tokens(text.encode()), 0.25, whole=False)
+    noticed, long = measured(counted(prompts, lambda text: count_tokens(text.encode())), 0.25)
     assert noticed >= 0.8 * long
