@@ -1,11 +1,12 @@
-"""Coverage of intervals over tables of unequal size, over few tables, and near a perfect score.
+"""Coverage of intervals over tables of unequal size, few tables and few differences.
 
     python -m benchmarks.intervals [--runs 2000] [--seed 0]
 
 Each repetition draws scores and computes the interval that gates and comparisons use. Differences
 of two models come from a normal world with a correlation inside tables, or from two models whose
 answers share the difficulty of an example. Levels come from tables with probabilities of right
-answers of their own (beta distributed).
+answers of their own (beta distributed). Of 4,000 pairs of models that differ by more than a margin,
+at most 5 % may look as if they did not.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ CEILINGS = [
     for n in (20, 40, 100)
     for before, after in ((0.99, 0.94), (0.94, 0.99), (0.9, 0.85))
 ]
+
+EXAMPLES, MARGINS, PAIRS = (2, 3, 4, 5, 10, 20, 40, 70, 100), (0.01, 0.05, 0.1, 0.2), 4000
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,35 @@ def ceiling(n: int, before: float, after: float, runs: int, draw: np.random.Gene
     return coverage(after - before, draws(), paired_bounds)
 
 
+def false_holds(n: int, margin: float, draw: np.random.Generator) -> float:
+    """Return the share of `PAIRS` whose interval shows a loss within the margin, wrongly.
+
+    Each pair of models has a true loss just beyond the margin. The new model is right where the
+    old one is wrong with a probability of its own, which is 0 in half of the pairs.
+    """
+    better = draw.uniform(0, (1 - margin) / 2, PAIRS) * draw.integers(0, 2, PAIRS)
+    worse = np.minimum(better + margin + 1e-4, 1 - better)
+    rates = np.column_stack([worse, better, np.maximum(0, 1 - worse - better)])
+    flips = draw.multinomial(n, rates)
+    counts, times = np.unique(flips, axis=0, return_counts=True)
+    holding = [paired_bounds(flipped(*count))[0] >= -margin for count in counts.tolist()]
+    return float(times[holding].sum()) / PAIRS
+
+
+def flipped(worse: int, better: int, equal: int) -> Moments:
+    """Return the moments of so many examples that are worse, better and equal."""
+    stats = moments([np.repeat([-1.0, 1.0, 0.0], [worse, better, equal])])
+    assert stats is not None
+    return stats
+
+
+def one_flip(n: int) -> float:
+    """Return the smallest margin that an example which is worse allows, of so many."""
+    return -paired_bounds(flipped(1, 0, n - 1))[0]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the three tables, in percent."""
+    """Print the four tables, in percent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
@@ -130,6 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("differences near a perfect score, six configurations")
     for n, before, after in CEILINGS:
         print(f"  {n:3} of {before} and {after:4} {_row(ceiling(n, before, after, runs, draw))}")
+    print(f"of {PAIRS:,} pairs that differ by more than a margin, those within it by the interval")
+    for n in EXAMPLES:
+        margins = [*MARGINS, one_flip(n)]
+        row = [(margin, false_holds(n, margin, draw)) for margin in margins if margin < 0.9]
+        print(f"  {n:3}: " + ", ".join(f"{margin:.3f} {100 * share:.1f}" for margin, share in row))
     print("levels over few tables: the lowest coverage and the width against the true spread")
     for tables, size in FEW:
         cells = [

@@ -53,15 +53,20 @@ class Moments:
     independent: float = 0.0
 
     @property
+    def has_few_differing(self) -> bool:
+        """Whether fewer than 20 examples, and less than half of them, have a difference."""
+        return self.differing < min(FEW_DIFFERING, self.size / 2)
+
+    @property
     def paired_se(self) -> float:
         """The standard error of a mean of differences.
 
-        If fewer than 20 examples, and less than half of them, differ, a quarter of a better and of
+        If few examples differ (`has_few_differing`), a quarter of a better and of
         a worse example are added to their squares, as Agresti and Min (2005, Statistics in Medicine
         24) add half: near a perfect score a t interval is too narrow without (simulated:
         `benchmarks.intervals`).
         """
-        if self.df is None or self.differing >= min(FEW_DIFFERING, self.size / 2):
+        if self.df is None or not self.has_few_differing:
             return self.se
         return math.sqrt(self.variance + 0.5 / (self.size * (self.size - 1)))
 
@@ -185,15 +190,28 @@ def ci95(
 
 
 def paired_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
-    """Return the interval of a mean paired difference, within -1..1, and its rule (section 3)."""
-    if stats.df is None:
-        reach, rule = 1 - tail ** (1 / stats.size), "zero variance"
-    else:
-        from scipy.special import stdtrit
+    """Return the interval of a mean paired difference, within -1..1, and its rule (section 3).
 
-        reach, rule = float(stdtrit(stats.df, 1 - tail)) * stats.paired_se, "t"
-    # Scores, pass rates and robustness are 0 to 1, so a difference is at most 1.
-    return max(-1.0, stats.mean - reach), min(1.0, stats.mean + reach), rule
+    Equal differences have the zero-variance bound: a share of the questions that were not asked
+    may have any other difference. If few examples differ, each end is also the exact bound of the
+    share that flips to that side, less the observed flips to the other side. A t interval alone
+    is too narrow there (simulated: `benchmarks.intervals`).
+    """
+    mean = stats.mean
+    if stats.df is None:
+        share = 1 - tail ** (1 / stats.size)
+        # Scores, pass rates and robustness are 0 to 1, so a difference is -1 to 1.
+        return mean - share * (1 + mean), mean + share * (1 - mean), "zero variance"
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(stats.df, 1 - tail)) * stats.paired_se
+    low, high = mean - reach, mean + reach
+    if stats.has_few_differing:
+        squares = stats.variance * (stats.size - 1) + mean**2
+        worse, better = (max(0.0, (squares + value) / 2) for value in (-mean, mean))
+        low = min(low, mean + worse - clopper_pearson(worse * stats.size, stats.size, tail)[1])
+        high = max(high, mean - better + clopper_pearson(better * stats.size, stats.size, tail)[1])
+    return max(-1.0, low), min(1.0, high), "t"
 
 
 def failure_tail(stats: Moments, bound: float, *, above: bool, paired: bool) -> float:
@@ -207,12 +225,18 @@ def failure_tail(stats: Moments, bound: float, *, above: bool, paired: bool) -> 
         from scipy.special import stdtr
 
         distance = stats.mean - bound if above else bound - stats.mean
-        return float(stdtr(stats.df, distance / stats.paired_se))
+        p = float(stdtr(stats.df, distance / stats.paired_se))
+        if not stats.has_few_differing or distance >= 0:
+            return p
+        if above:
+            return max(p, _root(lambda tail: paired_bounds(stats, tail)[1] - bound))
+        return max(p, _root(lambda tail: bound - paired_bounds(stats, tail)[0]))
     gap = bound - stats.mean if above else stats.mean - bound
     if gap <= 0:
         return 1.0
     if stats.df is None:
-        return float(max(0.0, 1 - gap) ** stats.size)
+        most = 1.0 if not paired else 1 - stats.mean if above else 1 + stats.mean
+        return float(max(0.0, 1 - gap / most) ** stats.size)
     if _few(stats):
         from scipy.special import betaincc
 

@@ -87,7 +87,8 @@ def two_candidates(tmp_path_factory: pytest.TempPathFactory) -> Done:
     old = script(folder, "old", lambda number, _: number % 3 != 0)
     mixed = script(folder, "mixed", lambda _, kind: kind != "lookup")
     equal = script(folder, "equal", lambda number, _: number % 3 != 0)
-    return migrate(folder, old, mixed, equal, "--out=out", "--comment=comment.md")
+    # Equal answers over 43 tables show a loss of at most 1 - .025^(1/43) = .082.
+    return migrate(folder, old, mixed, equal, "--margin=0.1", "--out=out", "--comment=comment.md")
 
 
 def test_better_on_average_and_worse_on_one_slice_is_refused(two_candidates: Done) -> None:
@@ -144,7 +145,7 @@ def test_it_plans_first_and_pays_only_for_missing_answers(tmp_path: Path) -> Non
         asked = migrate(
             folder, *models, "--limit=4", "--yes", "--out=out", *plugin, "--bench-shots=0"
         )
-        assert (asked.code, server.calls) == (0, 8), asked.err + asked.out
+        assert (asked.code, server.calls) == (11, 8), asked.err + asked.out
         again = migrate(folder, "plain/old", "plain/third", "--limit=4", *plugin, "--bench-shots=0")
         assert server.calls == 8
         rows = [line.split() for line in again.out.splitlines() if line.startswith("  plain/")]

@@ -79,17 +79,17 @@ def test_a_tile_has_the_figure_of_the_baseline(tmp_path: Path) -> None:
 
 
 def test_the_first_screen_shows_score_interval_and_worst_configuration(tmp_path: Path) -> None:
-    """Ten examples are right in html and wrong in csv, so the serializer is the worst axis."""
+    """All examples are right in html and wrong in csv, so the serializer is the worst axis."""
     records = [
         record(example_id=f"e{number}", serializer=serializer, outcome=outcome)
-        for number in range(10)
+        for number in range(20)
         for serializer, outcome in (("html", "right"), ("csv", "wrong"))
     ]
     soup = page(tmp_path, records)
     good, sure, breaks = (item.get_text(" ", strip=True) for item in soup.select(".answers li"))
     assert good.startswith("How good is it? 0.500 torr: mean score (performance); 50.0 % of the")
     assert sure.startswith("How sure is that? 0.")
-    assert sure.endswith("from 10 examples")
+    assert sure.endswith("from 20 examples")
     assert breaks.startswith("What breaks it? serializer csv: 0.000 −0.500 against the mean")
     assert "torr: robustness 0.000" in breaks
     assert text_of(soup, ".taken").startswith("no answer: 0.0 % (0 cases) · cost: ")

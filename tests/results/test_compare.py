@@ -209,9 +209,11 @@ def test_robustness_has_no_interval_when_more_than_a_fifth_is_incomplete(tmp_pat
     assert difference.note.startswith("3 of 10 examples lack an answer to some configuration")
 
 
-def test_identical_answers_cannot_differ(tmp_path):
+def test_identical_answers_have_an_interval_from_their_number(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, BEFORE)), "performance")
-    assert (difference.difference, difference.interval, difference.p) == (0.0, (0.0, 0.0), 1.0)
+    assert (difference.difference, difference.p) == (0.0, 1.0)
+    reach = 1 - 0.025 ** (1 / 3)
+    assert difference.interval == pytest.approx((-reach, reach))
     assert difference.identical
     assert difference.note == "identical answers"
 

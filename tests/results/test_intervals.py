@@ -8,9 +8,16 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import multinomial
 
 from pytest_tablebench.results import ScoreRow, interval, summarize
-from pytest_tablebench.results._intervals import level_bounds, moments
+from pytest_tablebench.results._intervals import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
 from tests.conformance import vectors
 from tests.support.present import present
 
@@ -47,6 +54,47 @@ def test_rounding_does_not_change_the_rule_for_few_right_answers():
         != "effective Clopper-Pearson"
     ]
     assert sizes == []
+
+
+def flips(worse: int, better: int, equal: int) -> Moments:
+    return present(moments([[-1.0] * worse + [1.0] * better + [0.0] * equal]))
+
+
+@pytest.mark.parametrize(
+    ("count", "margin"),
+    [(2, 0.01), (3, 0.05), (4, 0.1), (5, 0.1), (12, 0.32), (20, 0.2), (40, 0.09), (70, 0.051)],
+)
+def test_at_most_5_percent_of_pairs_beyond_a_margin_seem_within_it(count: int, margin: float):
+    """Of pairs of models whose true loss is the margin, by the exact chances of their flips."""
+    kinds = [
+        (worse, better, count - worse - better)
+        for worse in range(count + 1)
+        for better in range(count + 1 - worse)
+    ]
+    holding = [kind for kind in kinds if paired_bounds(flips(*kind))[0] > -margin]
+    for better in (0.0, 0.02, 0.1, 0.2, 0.3, (1 - margin) / 2):
+        worse = min(better + margin, 1 - better)
+        chances = multinomial(count, [worse, better, max(0.0, 1 - worse - better)])
+        assert sum(map(chances.pmf, holding)) <= 0.05
+
+
+def test_differences_without_variance_have_an_interval_from_their_number():
+    # A share of 1 - .025^(1/2) of the questions may have any other difference.
+    share = 1 - 0.025 ** (1 / 2)
+    assert paired_bounds(flips(0, 0, 2))[0] == pytest.approx(-share)
+    assert paired_bounds(flips(0, 2, 0))[:2] == pytest.approx((1 - 2 * share, 1.0))
+    tail = failure_tail(flips(2, 0, 0), -1 + 2 * share, above=True, paired=True)
+    assert tail == pytest.approx(0.025)
+
+
+def test_the_p_value_of_few_flips_belongs_to_their_interval():
+    # One of 20 is worse: by Clopper-Pearson at most 0.24873 are.
+    figures = flips(1, 0, 19)
+    assert paired_bounds(figures)[0] == pytest.approx(-0.24873, abs=1e-5)
+    bound = paired_bounds(figures)[1]
+    for side, edge in ((True, bound), (False, -0.24873)):
+        tail = failure_tail(figures, edge, above=side, paired=True)
+        assert tail == pytest.approx(0.025, abs=1e-4)
 
 
 def test_rounding_errors_of_floats_are_no_variance():

@@ -369,7 +369,7 @@ def test_gates_of_a_merged_run_can_use_a_baseline(
 ) -> None:
     paths = [str(path) for path in halves(tmp_path)]
     base = write_run(tmp_path / "base", cases(TWO))
-    gate = ["--bench-gate", "toy.performance >= baseline - 0.5"]
+    gate = ["--bench-gate", "toy.performance >= baseline - 0.9"]
     out = ["-o", str(tmp_path / "out")]
     assert main(["merge", *paths, *gate, *out]) == 2
     assert "name its run folder with --bench-baseline=RUN" in capsys.readouterr().err

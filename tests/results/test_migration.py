@@ -131,8 +131,11 @@ def test_no_number_for_a_decided_gate_or_an_estimate_at_its_bound() -> None:
 # The verdict
 
 
-def test_equal_answers_are_a_yes(tmp_path: Path) -> None:
-    migration = judged(tmp_path, [1, 0] * 20, [1, 0] * 20)
+def test_enough_equal_answers_are_a_yes(tmp_path: Path) -> None:
+    few = judged(tmp_path / "few", [1, 1], [1, 1])
+    assert (few.verdict, exit_code_of([few])) == ("undecided", 11)
+    # 1 - .025^(1/n) <= .05 from 72 examples on.
+    migration = judged(tmp_path, [1, 0] * 36, [1, 0] * 36, margin=0.05)
     assert migration.verdict == "yes"
     assert migration.scopes[0].result.identical
     assert exit_code_of([migration]) == 0
@@ -210,7 +213,9 @@ def test_an_interrupted_run_is_undecided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("state", "verdict"), [("fails", "no"), ("undecided", "undecided")])
 def test_the_gates_of_the_project_count(tmp_path: Path, state: str, verdict: str) -> None:
     gate = {"gate": "toy.performance >= 0.9", "state": state, "bound": 0.9, "reason": "why"}
-    migration = judged(tmp_path, [1, 0] * 20, [1, 0] * 20, facts=({}, {"gates": [gate]}))
+    migration = judged(
+        tmp_path, [1, 0] * 20, [1, 0] * 20, margin=0.1, facts=({}, {"gates": [gate]})
+    )
     assert migration.verdict == verdict
     assert migration.reasons[0].startswith("gate toy.performance >= 0.9")
 

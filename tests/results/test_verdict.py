@@ -123,12 +123,12 @@ def test_an_incomplete_run_that_must_be_whole_fails_without_gates_too(
     assert (failed.exit_code, failed.gates_left) == (10, False)
 
 
-def test_a_gate_against_a_baseline_with_equal_answers_holds() -> None:
-    """Equal replies to every case have no difference, however wide the interval of the scores."""
+def test_a_gate_against_a_baseline_with_few_equal_answers_is_undecided() -> None:
+    """Three questions say little about others, even if all replies are equal."""
     records = [{**asdict(row), "raw": f"reply {row.example_id}"} for row in rows([1.0, 0.0, 1.0])]
     both = [StandIn(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
     verdict = judge_run(both[0], parse_gates(["d.performance >= baseline"]), both[1])
-    assert (states(verdict), verdict.gates[0].identical) == (["holds"], True)
+    assert (states(verdict), verdict.gates[0].identical) == (["undecided"], True)
 
 
 def test_a_stopping_rule_reports_the_cases_and_cost_it_saved() -> None:

@@ -219,12 +219,11 @@ def _judged(
 ) -> MeasureDifference:
     differences = [entry.differences for entry in values]
     equal = all(abs(difference) < _SAME for part in differences for difference in part)
-    if equal and all(entry.same_text for entry in values):
-        same = replace(unjudged, difference=0.0, interval=(0.0, 0.0), p=1.0, identical=True)
-        note = "identical answers"
-        return replace(same, method=note, test=note, note=note)
     groups = [entry.groups for entry in values]
     p, test = _p_value(datasets, differences, groups, measure)
+    if equal and all(entry.same_text for entry in values):
+        test = "identical answers"
+        unjudged = replace(unjudged, difference=0.0, identical=True, note=test)
     stats = moments(differences, groups)
     if stats is None:
         pairs = list(zip((part.dataset for part in datasets), values, strict=True))

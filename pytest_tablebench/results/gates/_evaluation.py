@@ -288,19 +288,15 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
 def _with_interval(
     gate: Gate, result: GateResult, stats: Moments, sample: GateValues, tail: float
 ) -> GateResult:
-    if sample.identical and stats.df is None and abs(stats.mean) < 1e-9:
-        low, high, method, p = 0.0, 0.0, "identical answers", None
-    else:
-        low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
-        p = failure_tail(stats, gate.bound, above=gate.at_least, paired=gate.baseline)
+    low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
     result = replace(
         result,
         interval=(low, high),
         se=stats.paired_se if gate.baseline else stats.se,
         df=stats.df,
         method=method,
-        p=p,
-        identical=method == "identical answers",
+        p=failure_tail(stats, gate.bound, above=gate.at_least, paired=gate.baseline),
+        identical=sample.identical and stats.df is None and abs(stats.mean) < 1e-9,
         state=decide(low, high, gate.bound, at_least=gate.at_least),
     )
     if sample.problem:
@@ -374,7 +370,7 @@ def correct(
     corrected = list(evaluated)
     for place, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
         result = evaluated[place].result
-        if result.state == "fails" and not is_rejected and not result.identical:
+        if result.state == "fails" and not is_rejected:
             text = f"fails alone, but not after the correction for {size} gates (Holm)"
             result = replace(result, state="undecided", holm_marked=True, reason=text)
             corrected[place] = replace(evaluated[place], result=result)

@@ -43,7 +43,10 @@ def further_examples(
     if gap <= 0:
         return None
     if result.df is None:
-        size = math.log(tail) / math.log1p(-gap) if gap < 1 else 1.0
+        # A difference is -1 to 1 (`paired_bounds`).
+        most = 1 + estimate if estimate > result.bound else 1 - estimate
+        share = gap / most if "baseline" in result.gate else gap
+        size = math.log(tail) / math.log1p(-share) if share < 1 else 1.0
         tables = result.n_clusters or n
         total = math.ceil(size * n / tables)
     else:

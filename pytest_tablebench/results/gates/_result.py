@@ -146,8 +146,6 @@ def margin_note(gate: Gate) -> str:
 
 def reason(gate: Gate, result: GateResult) -> str:
     """Return the sentence that explains the verdict of an interval."""
-    if result.identical:
-        return f"all paired cases have identical answers, so the difference is 0 ({result.state})"
     if result.interval is None:
         return "no interval can be computed"
     low, high = result.interval
@@ -157,6 +155,8 @@ def reason(gate: Gate, result: GateResult) -> str:
     span = f"{number(low)} to {number(high)}"
     percent = number(100 * result.level)
     subject = f"the {percent} % interval of {subject_name}, {span},"
+    if result.identical:
+        subject = f"all paired cases have identical answers; {subject}"
     bound = f"{'the margin' if gate.baseline else 'the bound'} {number(gate.bound)}"
     if result.state == "undecided":
         return f"{subject} contains {bound}"

@@ -242,7 +242,7 @@ def _shown(scope: JudgedScope) -> str:
     low, high = result.interval
     subject = f"{scope.label} " if scope.kind == "dataset" else ""
     if result.identical:
-        return f"{subject}identical answers"
+        return f"{subject}identical answers ({low:+.3f} to {high:+.3f})"
     return f"{subject}{result.estimate:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
