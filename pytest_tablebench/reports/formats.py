@@ -27,6 +27,7 @@ __all__ = [
     "percent",
     "signed",
     "stored_text",
+    "unusable_text",
 ]
 
 
@@ -151,6 +152,25 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
                 f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
             )
     return lines
+
+
+def unusable_text(run: Mapping[str, Any]) -> str:
+    """Return how many rows of datasets could not be used; empty without any.
+
+    `run` is the content of `run.json`.
+    """
+    datasets = run.get("datasets")
+    counts = {
+        name: len(problems)
+        for name, facts in (datasets.items() if isinstance(datasets, Mapping) else ())
+        if isinstance(facts, Mapping) and isinstance(problems := facts.get("problems"), list)
+    }
+    texts = [
+        f"{counted(count, 'row')} of {printable(str(name), 60)}"
+        for name, count in counts.items()
+        if count
+    ]
+    return f"left out, because they cannot be used: {', '.join(texts)}" if texts else ""
 
 
 def stored_text(run: Mapping[str, Any]) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.formats import fitting, interval, number, signed, stored_text
+from pytest_tablebench.reports.formats import (
+    fitting,
+    interval,
+    number,
+    signed,
+    stored_text,
+    unusable_text,
+)
 from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
@@ -29,7 +36,7 @@ def gate_lines(
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
         lines += [f"    {printable(note, 400)}" for note in result.notes]
-    return [*lines, verdict_line(results), *filter(None, [stored_text(run)])]
+    return [*lines, verdict_line(results), *filter(None, [stored_text(run), unusable_text(run)])]
 
 
 def _row(result: GateResult) -> tuple[str, ...]:

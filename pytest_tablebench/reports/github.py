@@ -19,7 +19,14 @@ from pytest_tablebench.reports.corrected_text import (
 )
 from pytest_tablebench.reports.cut_text import reply_lines
 from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
-from pytest_tablebench.reports.formats import interval, number, percent, signed, stored_text
+from pytest_tablebench.reports.formats import (
+    interval,
+    number,
+    percent,
+    signed,
+    stored_text,
+    unusable_text,
+)
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
     cluster_lines,
@@ -117,6 +124,7 @@ def _head(
     cost = run.get("cost_usd")
     facts.append("cost unknown" if cost is None else f"cost {cost:.2f} USD")
     lines.append(", ".join(facts))
+    lines += ["", f"⚠️ {code(text, 600)}"] if (text := unusable_text(run)) else []
     selection = selection_text(run)
     lines += ["", code(selection, 300)] if selection else []
     if run.get("status") != "complete":

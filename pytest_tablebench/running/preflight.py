@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import TEXT
+from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
+from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.models import GGUFModel
@@ -19,7 +21,7 @@ from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -129,12 +131,29 @@ def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:
     """Raise `SettingsError` for a dataset whose settings, metrics or serializers cannot be used."""
     for name in names:
+        _check_own_rows(runner, name)
         check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
         _check_named_metrics(runner, name)
         _check_modules(runner, name)
         runner.axes.check_declared(name)
         _check_formats(runner, name)
+
+
+def _check_own_rows(runner: Runner, name: str) -> None:
+    """Raise `SettingsError` for unusable rows of a user's own dataset that does not allow them."""
+    dataset = runner.registry.datasets[name]
+    if not isinstance(dataset, FolderDataset | DescribedDataset) or not dataset.is_own:
+        return
+    problems = [] if dataset.description.allow_unusable else runner.source(name).problems
+    if problems:
+        shown = "; ".join(printable(str(problem), 200) for problem in problems[:5])
+        more = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
+        raise SettingsError(
+            f"dataset {name!r}: {counted(len(problems), 'row')} cannot be used: {shown}{more}. "
+            f"`tablebench check` shows them all. Correct them, or leave them out with "
+            f"`allow_unusable = true` in {SETTINGS_FILE} of the dataset's folder"
+        )
 
 
 def _check_metric(runner: Runner, name: str) -> None:

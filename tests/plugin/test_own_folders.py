@@ -147,11 +147,19 @@ def test_a_broken_folder_is_skipped_and_the_others_run(place: Place) -> None:
     done.stdout.fnmatch_lines(["*worse/questions.csv, field 'question': there are no questions"])
 
 
-def test_a_broken_row_is_reported_and_the_others_run(place: Place) -> None:
+def test_a_broken_row_ends_the_run_unless_the_folder_allows_it(place: Place) -> None:
     bad = QUESTIONS + "absent.csv,How many?,3,x\n"
     write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": bad})
     done = place.run()
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert not (place.pytester.path / "run").exists()
+    row = "mine/questions.csv, row 4, field 'table': absent.csv does not exist in the folder"
+    assert f"dataset 'mine': 1 row cannot be used: {row}. " in done.stderr.str()
+    assert "`allow_unusable = true` in tablebench.toml" in done.stderr.str()
+    (place.data / "mine/tablebench.toml").write_text("allow_unusable = true\n", encoding="utf-8")
+    done = place.run("--bench-gate=mine.no_answer <= 0.9")
     assert place.records() == OUTCOMES
+    assert "left out, because they cannot be used: 1 row of mine" in done.stdout.str()
     done.stdout.fnmatch_lines(
         [
             "mine: 1 bad row left out:",

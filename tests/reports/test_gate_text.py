@@ -53,7 +53,7 @@ def test_unknown_values_are_dashes_and_text_is_escaped():
     assert all(line.isprintable() for line in lines)
 
 
-def test_every_verdict_names_its_stored_answers_and_the_age_of_the_newest():
+def test_every_verdict_names_its_stored_answers_and_unusable_rows():
     result = GateResult(gate="toy.pass_rate >= 0.5", estimate=0.6, bound=0.5, state="holds")
     run = {
         "model": "m",
@@ -62,9 +62,13 @@ def test_every_verdict_names_its_stored_answers_and_the_age_of_the_newest():
         "store_hits": 44,
         "cases_recorded": 64,
         "server_check": {"same": None, "text": "not <b>named</b>"},
+        "datasets": {"toy": {"problems": ["a", "b"]}, "other": {"problems": []}},
     }
+    rows = "left out, because they cannot be used: 2 rows of toy"
     basis = "44 of 64 answers were stored before this run, the newest 3 days ago; not "
-    assert gate_lines([result], run)[-1] == f"{basis}<b>named</b>"
-    assert gate_lines([result], run | {"store_hits": 0})[-1] == "The gate holds."
-    assert f"{basis}<b>" in unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
-    assert basis in verdict([result], run, [])["note"]
+    assert gate_lines([result], run)[-2:] == [f"{basis}<b>named</b>", rows]
+    without = run | {"store_hits": 0, "datasets": {}}
+    assert gate_lines([result], without)[-1] == "The gate holds."
+    summary = unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
+    note = verdict([result], run, [])["note"]
+    assert all(text in place for text in (basis, rows) for place in (summary, note))

@@ -200,6 +200,7 @@ class DatasetDescription:
     licence: str = ""
     citation: str = ""
     include_hidden: bool = False
+    allow_unusable: bool = False
     encoding: str = ""
     corrections: str = ""
     tables: Mapping[str, TablePart] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.formats import stored_text
+from pytest_tablebench.reports.formats import stored_text, unusable_text
 from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, same_meaning, spent_on, spread
 from pytest_tablebench.results.analyses import contrasts, winners
@@ -38,7 +38,9 @@ def verdict(
         clause = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
         note = f"{clause}: every gate was decided without the others"
     basis = stored_text(run) if gates else ""
-    note = "; ".join(filter(None, (note, basis, selection_text(run), imported_text(run))))
+    note = "; ".join(
+        filter(None, (note, basis, unusable_text(run), selection_text(run), imported_text(run)))
+    )
     states = Counter(gate.state for gate in gates)
     total = len(gates)
     asked_for = run.get("gates")
