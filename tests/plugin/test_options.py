@@ -296,8 +296,10 @@ def test_help_lists_options_that_few_need_last(bench):
     heading = "language models on table benchmarks, rarely needed:"
     place = lines.index(heading)
     last = {line.split("=")[0].strip() for line in lines[place:] if line.startswith("  --bench-")}
-    rare = ("callers", "executor", "scheduler", "score-there", "transport", "store-every", "open")
-    rare += ("meteor", "structure", "format-retries", "max-reply", "demos", "small-pool")
+    rare = {
+        *("callers", "executor", "scheduler", "score-there", "transport", "store-every", "open"),
+        *("meteor", "structure", "format-retries", "max-reply", "demos", "small-pool"),
+    }
     assert {flag.split()[0] for flag in last} == {f"--bench-{name}" for name in rare}
 
 

@@ -62,8 +62,8 @@ def test_whole_prompts_of_other_tokenizers_raise_no_alarm() -> None:
     draw = random.Random("reading")
     prompts = [drawn_prompt(draw) for _ in range(60)]
     for tokenizer in (trained(prompts[:30], 2000), trained(prompts, 8000)):
-        counts = counted(prompts, lambda text, it=tokenizer: len(it.encode(text).ids))
-        alarms, long = measured(counts, whole=True)
+        lengths = {text: len(tokenizer.encode(text).ids) for text in prompts}
+        alarms, long = measured(counted(prompts, lengths.__getitem__), whole=True)
         assert (alarms, long > 15) == (0, True)
     noticed, long = measured(counted(prompts, lambda text: count_tokens(text.encode())), 0.25)
     assert noticed >= 0.8 * long
