@@ -19,7 +19,7 @@ def added_items(session: pytest.Session, settings: Settings) -> Iterator[pytest.
     """Yield the items of the package's suites if nothing names other tests with the marker.
 
     Call this after collection. A file that cannot be imported may contain tests with the marker, so
-    an error of collection adds no items.
+    an error of collection adds no items. A test that takes `case` lacks the marker by mistake.
     """
     config = session.config
     is_folder = config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR
@@ -29,6 +29,7 @@ def added_items(session: pytest.Session, settings: Settings) -> Iterator[pytest.
         or not has_options(config)
         or config.stash.get(HAS_MARKED, False)
         or session.testsfailed
+        or any("case" in getattr(item, "fixturenames", ()) for item in session.items)
     ):
         return
     only_folders = has_own_folder(settings)

@@ -161,11 +161,12 @@ def test_the_suites_run_in_a_folder_without_tests_that_use_a_dataset(
         ({"test_here.py": MARKED}, [*ONE_CASE]),
         ({"test_here.py": MARKED}, [*ONE_CASE, "-k", "other"]),
         ({"test_here.py": "import no_such_module"}, [*ONE_CASE]),
+        ({"test_here.py": "def test_here(case): pass"}, [*ONE_CASE]),
         ({"test_here.py": ""}, [*ONE_CASE, "test_here.py"]),
         ({"pytest.ini": "[pytest]\ntestpaths = tests\n"}, [*ONE_CASE]),
         ({"pytest.ini": "[pytest]\naddopts = --bench-dataset=starter\n"}, []),
     ],
-    ids=["marked", "deselected", "import-error", "path", "testpaths", "no-option"],
+    ids=["marked", "deselected", "import-error", "no-marker", "path", "testpaths", "no-option"],
 )
 def test_the_suites_do_not_run_where_other_tests_are_meant(
     pytester: pytest.Pytester, files: dict[str, str], arguments: list[str]
