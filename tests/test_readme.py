@@ -216,7 +216,7 @@ def test_a_command_with_ollama_runs(command: str, checkout: Path) -> None:
     assert (record.outcome, record.raw) == ("right", "1969")
 
 
-INSTALLED = ["pytest --pyargs pytest_tablebench.suites --model tablebench/lexical"]
+INSTALLED = ["pytest --model tablebench/lexical"]
 
 
 @pytest.mark.parametrize("command", INSTALLED)
