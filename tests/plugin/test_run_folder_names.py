@@ -89,7 +89,7 @@ def test_a_run_without_cases_makes_no_folder(bench, options):
     bench.suite("def test_foreign():\n    pass\n")
     before = sorted(path.name for path in bench.path.iterdir())
     result = bench.pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--bench-limit=1", *options
+        "test_suite.py", "-p", "no:cacheprovider", "--bench-limit=1", *options
     )
     result.assert_outcomes(passed=1)
     now = {path.name for path in bench.path.iterdir()} - {"__pycache__", ".pytest_cache"}
@@ -113,5 +113,5 @@ def test_a_session_that_does_not_start_makes_no_folder(bench):
 def test_an_unused_folder_of_the_user_is_kept(bench):
     bench.suite("def test_foreign():\n    pass\n")
     (bench.path / "mine").mkdir()
-    bench.run("--bench-limit=1", results="mine").assert_outcomes(passed=1)
+    bench.run("test_suite.py", "--bench-limit=1", results="mine").assert_outcomes(passed=1)
     assert (bench.path / "mine").is_dir()
