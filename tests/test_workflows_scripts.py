@@ -110,7 +110,7 @@ def test_a_run_whose_gates_hold_is_the_baseline_of_the_next(
         tmp_path / "compared",
         workspace,
         **LEXICAL,
-        gates="starter.performance >= baseline - 0.05",
+        gates="starter.performance >= baseline - 0.2",  # 20 equal examples: at most 0.168 worse
         baseline_artifact="tablebench-run",
     )
     assert compared.exit_code == 0, compared.log

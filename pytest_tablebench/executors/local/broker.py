@@ -39,7 +39,8 @@ class Broker:
         self.token: str = config["token"]
         self.done = asyncio.Event()
         self._loop = loop = asyncio.get_running_loop()
-        self.store = Store.open(Path(config["store"]), oldest=config["settings"].get("oldest"))
+        oldest = config.get("settings", {}).get("oldest")
+        self.store = Store.open(Path(config["store"]), oldest=oldest)
         self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
