@@ -35,6 +35,9 @@ ENOUGH, CAUTION, HIGHEST = 5, 0.8, 1.5
 FULL = 0.8
 """Below this share of our lowest count of a prompt, equal counts of two prompts show a window."""
 
+MOST_SHORT = 20
+"""Short prompts of a model that are kept at a time."""
+
 LEAST = 256
 """The smallest window of a server; a lower count is no count of a cut prompt."""
 
@@ -71,6 +74,8 @@ class PartlyRead:
 class PromptReading:
     """What the short prompts of each model show about its server's counts."""
 
+    _short: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """By model, short prompts with their server's counts. Ours are made when they are needed."""
     _shares: dict[str, list[float]] = field(default_factory=dict)
     """By model, the shares of the expected counts: the lowest ones, in order."""
     _fewest: dict[str, float] = field(default_factory=dict)
@@ -87,17 +92,23 @@ class PromptReading:
         text = text_alone(messages) if read else None
         if read is None or text is None:
             return None
-        if len(text) > SHORT and not self._is_unusual(model, len(text) / read):
+        if len(text) <= SHORT:
+            self._learn(model, text, read)
+            return None
+        if not self._is_unusual(model, len(text) / read) or read < LEAST:
             return None
         sent, expected = counts_of(text)
-        if expected <= 0:
-            return None
         if sent <= SHORT:
-            shares = sorted([*self._shares.get(model, ()), read / expected])
-            self._shares[model] = shares[:ENOUGH]
+            self._learn(model, text, read)
             return None
         is_cut = read < expected * self._factor(model) or self._is_window(model, read, expected)
-        return PartlyRead(read, sent) if is_cut and read >= LEAST else None
+        return PartlyRead(read, sent) if is_cut else None
+
+    def _learn(self, model: str, text: str, read: int) -> None:
+        """Keep a short prompt, of which every server reads all."""
+        prompts = self._short.setdefault(model, [])
+        if text.strip() and len(prompts) < MOST_SHORT:
+            prompts.append((text, read))
 
     def _is_window(self, model: str, read: int, expected: float) -> bool:
         """Return whether the server counted as many tokens of a prompt of another length."""
@@ -115,7 +126,11 @@ class PromptReading:
 
     def _factor(self, model: str) -> float:
         """Return the factor of the expected count, from what short prompts show."""
-        shares = self._shares.get(model, [])
+        shares, prompts = self._shares.setdefault(model, []), self._short.get(model, [])
+        shares += [read / counts_of(text)[1] for text, read in prompts]
+        prompts.clear()
+        shares.sort()
+        del shares[ENOUGH:]
         highest = HIGHEST if len(shares) == ENOUGH else 1.0
         return min(highest, CAUTION * shares[0]) if shares else 1.0
 
