@@ -127,7 +127,9 @@ def test_the_later_of_an_earlier_and_a_stored_verdict_counts(
     watched: Watched, tmp_path: Path, date: str, verdict: str
 ) -> None:
     write_audit_page(tmp_path / "audit.html", [suspect(0)])
-    opened(watched, tmp_path / "audit.html").keyboard.press("1")
+    page = opened(watched, tmp_path / "audit.html")
+    page.keyboard.press("1")
+    page.wait_for_selector("#choices [aria-pressed=true][value=right]")
     earlier = [Correction("wikitq", "nu-0", "*", "broken", (), "", "Bo", date)]
     write_audit_page(tmp_path / "audit.html", [suspect(0)], corrections=Corrections.of(earlier))
     page = opened(watched, tmp_path / "audit.html")
