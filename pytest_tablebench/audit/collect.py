@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.audit.ballots import AuditedExample, OtherAnswer, voters_of
 from pytest_tablebench.audit.normal_form import answer_text, joined_form, normal_form, words_of
+from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import COMPAT_MODES, check_compat
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets.case import DIRECT
 from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.errors import DataError, SettingsError, TableBenchError
 from pytest_tablebench.results.folder import read_places, read_run_json

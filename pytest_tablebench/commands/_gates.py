@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import mapping
 
@@ -65,11 +66,10 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
         [gate for gate in gates if gate not in run_gates],
         _with(run, names["dataset"], "datasets"),
         names["benchmark"],
-        _with(run, names["serializer"], "grid", "serializers"),
-        _with(run, names["perturbation"], "grid", "perturbations"),
-        strategies=set(names["strategy"]),
-        modalities=set(names["modality"]),
-        efforts=set(names["effort"]) - {""},
+        {
+            axis.plural: _with(run, set(names[axis.name]) - {""}, "grid", axis.plural)
+            for axis in NAMED
+        },
     )
     return gates
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.config.addresses import is_shared, without_credentials
+from pytest_tablebench.config.axes import Axis
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
@@ -123,6 +124,10 @@ class Settings:
     """Whether any option was given, on the command line or in a configuration file."""
     command_line_keys: frozenset[str] = frozenset()
     """Keys of the options on the command line; with any of them the session is a run."""
+
+    def names_on(self, axis: Axis) -> tuple[str, ...]:
+        """Return the names on an axis that options give; empty without the option."""
+        return getattr(self, axis.plural, None) or ()
 
     @property
     def effort(self) -> str | None:

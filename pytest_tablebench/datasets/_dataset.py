@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._prompts import (
@@ -17,7 +18,6 @@ from pytest_tablebench.datasets._prompts import (
     ReplyForm,
 )
 from pytest_tablebench.datasets._source import Source
-from pytest_tablebench.datasets.case import DIRECT
 from pytest_tablebench.datasets.files import PULL
 from pytest_tablebench.datasets.other_gold import OtherGold
 from pytest_tablebench.datasets.pull._upstream import Upstream

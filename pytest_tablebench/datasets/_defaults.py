@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._dataset import Dataset
-from pytest_tablebench.datasets.case import DIRECT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable
 

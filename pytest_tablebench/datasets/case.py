@@ -1,17 +1,14 @@
-"""Cases: examples in each configuration of serializer, strategy, effort and so on, by ids."""
+"""Cases: examples in each configuration of serializer, strategy and so on, by ids."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product, repeat
 from typing import Any, NamedTuple
 
+from pytest_tablebench.config.axes import AXES, DIRECT, MODES, TEXT, Axis
 from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
-
-DIRECT, TEXT = "direct", "text"
-"""The default strategy and modality of a case."""
 
 IMAGE, IMAGE_TEXT = "image", "image_text"
 """The modalities of pictures: the picture alone, and picture and text."""
@@ -28,37 +25,39 @@ class CaseExample(NamedTuple):
     id_start: str
 
 
-class Configuration(NamedTuple):
+class CaseEnd(NamedTuple):
     """How a case asks its example, and the end of the case's id; shared by all examples."""
 
-    serializer: str
-    perturbation: str
+    values: tuple[Any, ...]
+    """The values of `AXES`."""
     model: str
-    repeat: int
-    strategy: str
-    modality: str
     id_end: str
-    effort: str | None = None
 
 
 class Case:
     """One item of a run.
 
-    `case_id` is `dataset/example/serializer/perturbation`. Strategy, modality, effort and model
-    follow, each only if a run has several. The second and later repeats end in `r2`, `r3`, ....
+    `case_id` is `dataset/example/serializer/perturbation`. The names on the other axes and the
+    model follow, each only if a run has several. The second and later repeats end in `r2`, ....
 
     A run may have half a million cases, so each consists of two references.
     """
 
-    __slots__ = ("_configuration", "_example")
+    __slots__ = ("_end", "_example")
 
-    FIELDS = (
-        *("dataset", "example_id", "serializer", "perturbation", "model", "case_id"),
-        *("repeat", "strategy", "modality", "effort"),
-    )
-    """The names of its values, in the order of the arguments."""
+    serializer: str
+    perturbation: str
+    strategy: str
+    modality: str
+    effort: str | None
+    """The thinking effort that the request names; None for the provider's default."""
+    repeat: int
+    """1 for the first time that the case is asked."""
 
-    def __init__(  # noqa: PLR0917 - the order of `FIELDS`
+    FIELDS = ("dataset", "example_id", "model", "case_id", *(axis.name for axis in AXES))
+    """The names of its values."""
+
+    def __init__(  # noqa: PLR0917 - the order of ids
         self,
         dataset: str,
         example_id: str,
@@ -69,18 +68,21 @@ class Case:
         repeat: int = 1,
         strategy: str = DIRECT,
         modality: str = TEXT,
-        effort: str | None = None,
+        **further: str | None,
     ) -> None:
+        values: dict[str, Any] = {"serializer": serializer, "perturbation": perturbation}
+        values |= {"repeat": repeat, "strategy": strategy, "modality": modality, **further}
         self._example = CaseExample(dataset, example_id, case_id)
-        self._configuration = Configuration(
-            serializer, perturbation, model, repeat, strategy, modality, "", effort
-        )
+        names = tuple(values.pop(axis.name, axis.default) for axis in AXES)
+        if values:
+            raise TypeError(f"a case has no {', '.join(values)}")
+        self._end = CaseEnd(names, model, "")
 
     @classmethod
-    def of(cls, example: CaseExample, configuration: Configuration) -> Case:
-        """Return the case of an example and a configuration."""
+    def of(cls, example: CaseExample, end: CaseEnd) -> Case:
+        """Return the case of an example and an end."""
         case = cls.__new__(cls)
-        case._example, case._configuration = example, configuration
+        case._example, case._end = example, end
         return case
 
     @property
@@ -94,48 +96,18 @@ class Case:
         return self._example.example_id
 
     @property
-    def serializer(self) -> str:
-        """The name of the serializer."""
-        return self._configuration.serializer
-
-    @property
-    def perturbation(self) -> str:
-        """The name of the perturbation."""
-        return self._configuration.perturbation
-
-    @property
     def model(self) -> str:
         """The name of the model."""
-        return self._configuration.model
+        return self._end.model
 
     @property
     def case_id(self) -> str:
         """The id of the case."""
-        return self._example.id_start + self._configuration.id_end
+        return self._example.id_start + self._end.id_end
 
-    @property
-    def repeat(self) -> int:
-        """1 for the first time that the case is asked."""
-        return self._configuration.repeat
-
-    @property
-    def strategy(self) -> str:
-        """The name of the strategy."""
-        return self._configuration.strategy
-
-    @property
-    def modality(self) -> str:
-        """The name of the modality."""
-        return self._configuration.modality
-
-    @property
-    def effort(self) -> str | None:
-        """The thinking effort that the request names; None for the provider's default."""
-        return self._configuration.effort
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the values of `FIELDS`; `Case(*values)` is equal."""
-        return tuple(getattr(self, name) for name in self.FIELDS)
+    def values(self) -> dict[str, Any]:
+        """Return the values of `FIELDS` by name; `Case(**values)` is equal."""
+        return {name: getattr(self, name) for name in self.FIELDS}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Case) and self.values() == other.values()
@@ -144,7 +116,15 @@ class Case:
         return hash(self.case_id)
 
     def __repr__(self) -> str:
-        return f"Case{self.values()!r}"
+        return f"Case({self.values()!r})"
+
+
+def _on_axis(place: int) -> property:
+    return property(lambda case: case._end.values[place])
+
+
+for _place, _axis in enumerate(AXES):
+    setattr(Case, _axis.name, _on_axis(_place))
 
 
 def cross(
@@ -154,67 +134,67 @@ def cross(
     perturbations: Sequence[str],
     models: Sequence[str],
     *,
-    strategies: Sequence[str] = (DIRECT,),
-    modalities: Sequence[str] = (TEXT,),
-    efforts: Sequence[str | None] = (None,),
     shown: Mapping[str, Sequence[str]] | None = None,
     by_strategy: Mapping[str, Sequence[str]] | None = None,
     per_example: int | None = None,
     seed: int = 0,
     repeats: int = 1,
     only: Collection[str] | None = None,
+    **modes: Sequence[str | None],
 ) -> tuple[list[Case], list[str]]:
     """Return the cases of a dataset and their node ids, in the same order in every process.
 
     An example's configurations are consecutive and grouped by perturbation, so that its table is
     read and perturbed once. The repeats of a case are consecutive.
 
-    `shown` contains the modalities of each serializer, `by_strategy` the serializers of each
-    strategy; None means all. `per_example` is the number of configurations of each example, drawn
-    by `draw_configurations`; all strategies and models get the same ones. With `only`, the cases of
-    other examples are left out, and the remaining cases are the same as without it.
+    `modes` are the names on the further axes, by plural. `shown` contains the modalities of each
+    serializer, `by_strategy` the serializers of each strategy; None means all. `per_example` is the
+    number of configurations of each example, drawn by `draw_configurations`; all modes and models
+    get the same ones. With `only`, the cases of other examples are left out, and the remaining
+    cases are the same as without it.
     """
     # Names are computed once and shared by all cases.
-    names = _Names(strategies, modalities, models, efforts)
+    endings = _Endings({axis: modes.pop(axis.plural, _usual(axis)) for axis in MODES}, models)
+    if modes:
+        raise TypeError(f"there is no axis of {', '.join(modes)}")
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
     short = (examples, formats, changes)
-    if names.has_several:  # node ids stay under 100 characters
+    if endings.has_several:  # node ids stay under 100 characters
         short = (case_ids(example_ids, 24), case_ids(serializers, 12), case_ids(perturbations, 16))
-    endings = {
-        serializer: names.endings(
-            modalities if shown is None else shown[serializer],
-            repeats,
-            [
-                strategy
-                for strategy in strategies
-                if by_strategy is None or serializer in by_strategy[strategy]
-            ],
+
+    def fits(serializer: str, names: Mapping[str, str | None]) -> bool:
+        strategy, modality = str(names["strategy"]), names["modality"]
+        return (shown is None or modality in shown[serializer]) and (
+            by_strategy is None or serializer in by_strategy[strategy]
         )
-        for serializer in serializers
-    }
+
     grid = [(change, form) for change in perturbations for form in serializers]
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
     if per_example is not None:
         drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
-    configurations = [
+    ends = [
         (
             (perturbation, serializer),
-            Configuration(
-                serializer,
-                perturbation,
-                ending.model,
-                ending.repeat,
-                ending.strategy,
-                ending.modality,
-                f"/{form}/{change}{ending.case_tail}",
-                ending.effort,
+            CaseEnd(
+                tuple(
+                    {
+                        **names,
+                        "serializer": serializer,
+                        "perturbation": perturbation,
+                        "repeat": number,
+                    }[axis.name]
+                    for axis in AXES
+                ),
+                model,
+                f"/{form}/{change}{case_tail}",
             ),
-            f"-{short[1][serializer]}-{short[2][perturbation]}{ending.node_tail}",
+            f"-{short[1][serializer]}-{short[2][perturbation]}{node_tail}",
         )
         for (perturbation, change), (serializer, form) in product(changes.items(), formats.items())
-        for ending in endings[serializer]
+        for names, model, number, case_tail, node_tail in endings.all(repeats)
+        if fits(serializer, names)
     ]
     cases, node_ids = [], []
     for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
@@ -222,66 +202,50 @@ def cross(
             continue
         shared = CaseExample(dataset, example_id, f"{dataset}/{example}")
         start = short[0][example_id]
-        for place, configuration, node_end in configurations:
+        for place, end, node_end in ends:
             if chosen is None or place in chosen:
-                cases.append(Case.of(shared, configuration))
+                cases.append(Case.of(shared, end))
                 node_ids.append(start + node_end)
     return cases, node_ids
 
 
-@dataclass(frozen=True)
-class _Ending:
-    """One strategy, modality, effort, model and repeat, with its part of the ids."""
+class _Endings:
+    """The names on the further axes and of models, with their part of the ids."""
 
-    strategy: str
-    modality: str
-    model: str
-    repeat: int
-    case_tail: str
-    node_tail: str
-    effort: str | None
+    def __init__(self, modes: Mapping[Axis, Sequence[str | None]], models: Sequence[str]) -> None:
+        self._modes, self._models = modes, models
+        self.has_several = max(map(len, modes.values())) > 1
+        self._parts = {axis: _ids_if_several(axis, names) for axis, names in modes.items()}
+        self._node_models = self._case_models = dict.fromkeys(models, "")
+        if len(models) > 1:
+            self._case_models = case_ids(models, 20, digest=False)
+            self._node_models = case_ids(models, 14 if self.has_several else 20, digest=False)
 
-
-class _Names:
-    """The short names of strategies, modalities, efforts and models; "" for the only one."""
-
-    def __init__(
-        self,
-        strategies: Sequence[str],
-        modalities: Sequence[str],
-        models: Sequence[str],
-        efforts: Sequence[str | None],
-    ) -> None:
-        self.has_several = max(len(strategies), len(modalities), len(efforts)) > 1
-        self._efforts = {effort: effort or "" for effort in efforts}
-        if len(efforts) == 1:
-            self._efforts = {efforts[0]: ""}
-        # Without a digest, strategies with different parameters could share a name across runs.
-        self._strategies = _ids_if_several(strategies, 14, digest=True)
-        self._modalities = _ids_if_several(modalities, 10)
-        self._models = _ids_if_several(models, 20)
-        self._node_models = _ids_if_several(models, 14 if self.has_several else 20)
-
-    def endings(
-        self, modalities: Sequence[str], repeats: int, strategies: Sequence[str]
-    ) -> list[_Ending]:
-        """Return the endings of a serializer's cases, in order."""
-        combinations = []
-        axes = product(strategies, modalities, self._efforts, self._models)
-        for strategy, modality, effort, model in axes:
-            parts = [self._strategies[strategy], self._modalities.get(modality, "")]
-            parts.append(self._efforts[effort])
+    def all(self, repeats: int) -> Iterator[tuple[dict[str, str | None], str, int, str, str]]:
+        """Yield names by axis, model, number of repeat, and the ends of case and node ids."""
+        axes = list(self._modes)
+        for *chosen, model in product(*self._modes.values(), self._models):
+            pairs = list(zip(axes, chosen, strict=True))
+            names = {axis.name: name for axis, name in pairs}
+            parts = [self._parts[axis][name] for axis, name in pairs]
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""
-                cases = filter(None, [*parts, self._models[model], last])
-                nodes = filter(None, [*parts, self._node_models[model], last])
-                tails = ("".join(f"/{part}" for part in cases), "".join(f"-{p}" for p in nodes))
-                combinations.append(_Ending(strategy, modality, model, number, *tails, effort))
-        return combinations
+                case_parts = filter(None, [*parts, self._case_models[str(model)], last])
+                node_parts = filter(None, [*parts, self._node_models[str(model)], last])
+                case_tail = "".join(f"/{part}" for part in case_parts)
+                node_tail = "".join(f"-{part}" for part in node_parts)
+                yield names, str(model), number, case_tail, node_tail
 
 
-def _ids_if_several(names: Sequence[str], limit: int, *, digest: bool = False) -> dict[str, str]:
-    return case_ids(names, limit, digest=digest) if len(names) > 1 else {names[0]: ""}
+def _usual(axis: Axis) -> tuple[str | None]:
+    return (None if axis.default is None else str(axis.default),)
+
+
+def _ids_if_several(axis: Axis, names: Sequence[str | None]) -> dict[str | None, str]:
+    # With a digest, as strategies with different parameters could share a name across runs.
+    named = [name for name in names if name is not None]
+    ids = case_ids(named, axis.id_length) if len(names) > 1 else {}
+    return {name: "" if name is None else ids.get(name, "") for name in names}
 
 
 def draw_configurations(

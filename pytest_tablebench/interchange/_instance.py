@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields
 from hashlib import sha256
 from typing import Any
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, tokens_of
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import parsed_json
@@ -29,7 +30,7 @@ _PLACED = {
 """The fields of a record that have another place in a row."""
 
 _TEXTS = {
-    *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality", "effort"),
+    *("case_id", "benchmark", *(axis.name for axis in NAMED)),
     *("outcome", "metric", "part", "prompt_digest", "transcript", "cluster"),
 }
 _ROLES = {"user": "user", "reply": "assistant", "output": "tool"}

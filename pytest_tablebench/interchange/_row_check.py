@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.interchange._evaluation import EvaluationRow
 from pytest_tablebench.results.record import Outcome, Record
@@ -83,11 +84,12 @@ _FACTS = _object(
         "evaluation_results": _or_null(_list_of({"type": "object"})),
     }
 )
-_TEXTS = ("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation")
+_TEXTS = ("case_id", "model", "benchmark", "dataset", "example_id")
 _RECORD = _object(
     {
-        **dict.fromkeys((*_TEXTS, "strategy", "modality"), _TEXT),
-        **dict.fromkeys(("metric", "part", "raw", "reason", "effort"), _or_null(_TEXT)),
+        **dict.fromkeys(_TEXTS, _TEXT),
+        **{axis.name: _or_null(_TEXT) if axis.is_optional else _TEXT for axis in NAMED},
+        **dict.fromkeys(("metric", "part", "raw", "reason"), _or_null(_TEXT)),
         **dict.fromkeys(("prompt_digest", "transcript"), _or_null(_TEXT)),
         "repeat": {"type": "integer", "minimum": 1},
         "outcome": {"enum": list(get_args(Outcome))},

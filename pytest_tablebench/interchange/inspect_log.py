@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from pytest_tablebench.config.axes import GRID, MODES, names_on
 from pytest_tablebench.interchange._instance import messages_of
 from pytest_tablebench.interchange.every_eval_ever import LOCAL
 from pytest_tablebench.interchange.exporter import (
@@ -85,9 +86,9 @@ class _Log:
         metrics = {record.metric for record in records if record.metric}
         self.scorer = metrics.pop() if len(metrics) == 1 else "score"
         self.several = [
-            name
-            for name in ("strategy", "modality", "effort")
-            if len({getattr(record, name) for record in records}) > 1
+            axis.name
+            for axis in MODES
+            if len({names_on(record, (axis,)) for record in records}) > 1
         ]
 
     def write(self, file: IO[bytes]) -> None:
@@ -163,9 +164,9 @@ class _Log:
         )
 
     def _id(self, record: Record) -> str:
-        names = ("example_id", "serializer", "perturbation", *self.several)
+        axes = (*(axis.name for axis in GRID), *self.several)
         # A sample's id is a path in the zip, and names in an imported run may be any text.
-        return "/".join(slug(getattr(record, name), 100) for name in names)
+        return "/".join(slug(getattr(record, name), 100) for name in ("example_id", *axes))
 
     def _sample(self, record: Record) -> dict[str, Any]:
         prompt, turns = self.texts.prompt(record), self.texts.turns(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.results.compare import (
     MEASURES,
@@ -89,7 +90,7 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
             yield f"cases only in {word}", ids, _SHOWN_SINGLE
 
 
-_PARTS = frozenset({"serializer", "perturbation", "effort", "tag"})
+_PARTS = (*(axis.name for axis in JOINED), "tag")
 """Kinds of scopes that are parts of a dataset."""
 
 
@@ -180,7 +181,7 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
             )
         )
     kinds = {scope.kind for scope in scopes}
-    *names, last = ["serializer", "perturbation", *(k for k in ("effort", "tag") if k in kinds)]
+    *names, last = (kind for kind in _PARTS if kind in kinds)
     title = f"{printable(dataset, 60)}: differences by {', '.join(names)} and {last}"
     return title, rows, 1, []
 
@@ -213,8 +214,7 @@ def _single_line(comparison: RunComparison) -> str:
         return "single configurations: none has an answer on both sides"
     test = ", ".join(dict.fromkeys(configuration.test for configuration in configurations))
     least = min(configurations, key=lambda configuration: configuration.p)
-    effort = f"/{least.effort}" if least.effort else ""
-    name = f"{least.dataset}/{least.serializer}/{least.perturbation}{effort}"
+    name = "/".join(filter(None, (least.dataset, *least.configuration.values())))
     others = sum(configuration.p - least.p < 1e-12 for configuration in configurations) - 1
     return (
         f"single configurations ({test}): smallest p of {len(configurations)} is {least.p:.3g} in "

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.reports.formats import aligned, interval, number, signed
 from pytest_tablebench.reports.terminal import short_path
-from pytest_tablebench.results.outliers import AXES, Outlier
+from pytest_tablebench.results.outliers import Outlier
+from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.util.names import counted, printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
@@ -89,7 +90,7 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
 def _name(outlier: Outlier, with_dataset: bool) -> str:
     kind = printable(outlier.kind, 20)
     name = printable(outlier.name, 30)
-    name = f"{kind} {name}" if outlier.kind in AXES else f"{kind}={name}"
+    name = f"{kind} {name}" if outlier.kind in CELL else f"{kind}={name}"
     return f"{printable(outlier.dataset, 30)} {name}" if with_dataset else name
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import writing
+from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.corrected_text import (
     CORRECTED_COLUMNS,
     corrected_line,
@@ -18,7 +19,6 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import reply_lines
-from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import (
     interval,
     number,
@@ -94,7 +94,7 @@ def summary_markdown(
         _corrected_table(summary),
         [code(line, 600)] if (line := corrected_line(summary, run)) else [],
         _further(run, summary),
-        _efforts(summary),
+        _settings(summary),
         _check_table(summary),
         _reasons(summary),
         *([line] for line in reply_lines(summary, run)),
@@ -199,12 +199,13 @@ def _check_table(summary: Mapping[str, Any]) -> list[str]:
     return _table(_CHECKS, rows)
 
 
-def _efforts(summary: Mapping[str, Any]) -> list[str]:
+def _settings(summary: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
-    for name, benchmark in summary["benchmarks"].items():
-        rows = [(code(effort), *cells) for effort, *cells in effort_rows(benchmark)]
-        lines += _table((f"{code(name)} by effort", *EFFORTS[1:]), rows)
-    sentences = [f"- {code(line, 400)}" for line in effort_lines(summary)]
+    for table in setting_tables(summary["benchmarks"]):
+        rows = [(code(name), *cells) for name, *cells in table.rows]
+        title = f"{code(table.benchmark)} by {table.axis.name}"
+        lines += _table((title, *table.columns[1:]), rows)
+    sentences = [f"- {code(line, 400)}" for line in setting_lines(summary)]
     return [*lines, "", *sentences] if sentences else lines
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
-from pytest_tablebench.reports.effort_text import effort_plan_lines
+from pytest_tablebench.reports.cheapest_text import setting_plan_lines
 from pytest_tablebench.reports.formats import aligned, duration
 from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.util.names import are, counted, printable
@@ -162,7 +163,9 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
             ("time", _time(plan, settings)),
         ]
     lines = [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
-    return lines + effort_plan_lines(plan.get("efforts") or ())
+    for axis in SAME_QUESTION:
+        lines += setting_plan_lines(axis, plan.get(axis.plural) or ())
+    return lines
 
 
 def _thinking(plan: Mapping[str, Any]) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.axes import GRID, NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.corrected_text import (
     CORRECTED_COLUMNS,
     corrected_line,
@@ -15,7 +17,6 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import (
     fitting,
     number,
@@ -94,19 +95,12 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
     """Return the line with the number of cases and the grid that they form."""
     if not grid:
         return f"tablebench: {counted(cases, 'case')}"
-    serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
     factors = f", {models} models" if models > 1 else ""
-    strategies, modalities = grid.get("strategies", ()), grid.get("modalities", ())
-    if len(efforts := grid.get("efforts", ())) > 1:
-        factors = f" x {counted(len(efforts), 'effort')}{factors}"
-    if len(modalities) > 1:
-        factors = f" x {counted(len(modalities), 'modality', 'modalities')}{factors}"
-    if len(strategies) > 1:
-        factors = f" x {counted(len(strategies), 'strategy', 'strategies')}{factors}"
-    return (
-        f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
-        f"{counted(perturbations, 'perturbation')}{factors}"
-    )
+    sizes = [(axis, len(grid.get(axis.plural, ()))) for axis in NAMED]
+    shown = [
+        counted(size, axis.name, axis.plural) for axis, size in sizes if axis.in_grid or size > 1
+    ]
+    return f"tablebench: {counted(cases, 'case')}; grid {' x '.join(shown)}{factors}"
 
 
 def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -256,9 +250,9 @@ def summary_lines(
     for benchmark in summary["benchmarks"].values():
         if strategy_table := strategy_rows(benchmark):
             lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
-        if effort_table := effort_rows(benchmark):
-            lines += ["", *fitting([EFFORTS, *effort_table], width)]
-    lines += effort_lines(summary)
+        for table in setting_tables({"": benchmark}):
+            lines += ["", *fitting([table.columns, *table.rows], width)]
+    lines += setting_lines(summary)
     lines += _corrected_lines(summary, run or {}, width)
     if is_verbose:
         details = [*cluster_lines(summary), *details]
@@ -301,8 +295,8 @@ def _dataset_details(dataset: str, scope: Mapping[str, Any], *, is_verbose: bool
 
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     lines = []
-    for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
-        range_of_axis = spread(same_meaning(scope, axis))
+    for axis in GRID:
+        label, range_of_axis = axis.name, spread(same_meaning(scope, axis.plural))
         if range_of_axis and range_of_axis.all_equal:
             lines.append(f"{dataset}: every {label} scores the same ({number(range_of_axis.high)})")
         elif range_of_axis:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._further_figures import (
     consistency_figures,
@@ -14,12 +15,12 @@ from pytest_tablebench.results._further_figures import (
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._repeats import repeat_figures, sampling_cost
 from pytest_tablebench.results._slices import by_tag
-from pytest_tablebench.results.efforts import MARGIN, efforts_of, paired_efforts
+from pytest_tablebench.results.cheapest import MARGIN, paired_settings, settings_of
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
-from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    records: ScoreTable | Iterable[Any], *, effort_margin: float = MARGIN
+    records: ScoreTable | Iterable[Any], *, margins: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """Return the content of `summary.json` for the records of one model, or their table.
 
@@ -40,7 +41,8 @@ def summarize(
     (`incomplete`) if no repeat was answered. Figures of the repeats are under `repeats` (see
     `repeat_figures`), if there are any.
 
-    A benchmark with several efforts has `efforts` (see `_efforts`), judged with `effort_margin`.
+    A benchmark with several names on an axis of `SAME_QUESTION` has an entry for it (see
+    `_settings`), judged with the axis' margin of `margins`.
 
     Further entries are `parts` (see `part_figures`), `consistency` (see `consistency_figures`) and
     `tags` (see `by_tag`). Cases whose perturbation changes the meaning of the table count as
@@ -57,7 +59,7 @@ def summarize(
         "benchmarks": {
             name: {
                 **_benchmark(table.cells, {dataset: parts[dataset] for dataset in datasets}),
-                **_efforts([parts[dataset].sheet for dataset in datasets], effort_margin),
+                **_settings([parts[dataset].sheet for dataset in datasets], margins or {}),
             }
             for name, datasets in benchmarks_of(table).items()
         }
@@ -128,7 +130,7 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
         return {}
     measures = _measures([Examples.of(sheet, with_parts=False) for sheet in others])
     figures = {
-        "perturbations": sorted({name for sheet in others for name in sheet.names(1)}),
+        "perturbations": sorted({name for sheet in others for name in sheet.names("perturbation")}),
         "value": measures["performance"],
         "ci95": measures["ci95"]["performance"],
         **{name: measures[name] for name in ("pass_rate", "no_answer", "n_examples", "n_cases")},
@@ -136,39 +138,46 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     return {"changed_meaning": figures}
 
 
-_PLURALS = ("serializers", "perturbations", "strategies", "modalities", "efforts")
-
-
 def _axes(sheet: ScoreSheet) -> dict[str, Any]:
     """Return the measures by axis and name; strategies and so on only if there are several."""
     by_axis = {}
-    for axis, plural in enumerate(_PLURALS):
-        names = sheet.names(axis)
-        if axis < 2 or len(names) > 1:
-            by_axis[plural] = {
-                name: _measures([Examples.of(sheet.part(axis, name))]) for name in names
+    for axis in NAMED:
+        names = sheet.names(axis.name)
+        if axis.in_grid or len(names) > 1:
+            by_axis[axis.plural] = {
+                name: _measures([Examples.of(sheet.part(axis.name, name))]) for name in names
             }
     return by_axis
 
 
-def _efforts(whole_sheets: Sequence[ScoreSheet], margin: float) -> dict[str, Any]:
-    """Return the measures of each effort and its difference to the highest, under `efforts`.
+def _settings(whole_sheets: Sequence[ScoreSheet], margins: Mapping[str, float]) -> dict[str, Any]:
+    """Return the measures of each name on an axis that does not change the question.
 
-    Empty without several efforts. `add_spending` adds tokens, costs and the cheapest effort.
+    Each has its difference to the last in the axis' order. There is an
+    entry for each such axis with several names. `add_spending` adds tokens, costs and the cheapest
+    name.
     """
     sheets = [sheet.meant for sheet in whole_sheets]
-    efforts = efforts_of(sheets)
-    if not efforts:
-        return {}
-    paired = paired_efforts(sheets, efforts, margin)
-    settings = {}
-    for effort in efforts:
-        used = [sheet for sheet in sheets if effort in sheet.names(EFFORT_AXIS)]
-        measures = _measures([Examples.of(sheet.part(EFFORT_AXIS, effort)) for sheet in used])
-        difference = paired.get(effort)
-        settings[effort] = measures | ({} if difference is None else {"paired": difference})
-    block = {"reference": efforts[-1], "margin": margin, "level": 0.95, "settings": settings}
-    return {"efforts": block}
+    blocks = {}
+    for axis in SAME_QUESTION:
+        names = settings_of(sheets, axis)
+        if not names:
+            continue
+        margin = margins.get(axis.name, MARGIN)
+        paired = paired_settings(sheets, axis, names, margin)
+        settings = {}
+        for name in names:
+            used = [sheet for sheet in sheets if name in sheet.names(axis.name)]
+            measures = _measures([Examples.of(sheet.part(axis.name, name)) for sheet in used])
+            difference = paired.get(name)
+            settings[name] = measures | ({} if difference is None else {"paired": difference})
+        blocks[axis.plural] = {
+            "reference": names[-1],
+            "margin": margin,
+            "level": 0.95,
+            "settings": settings,
+        }
+    return blocks
 
 
 def _repeats(cells: Cells, parts: Sequence[_DatasetCells]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from math import isnan
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import MODES
 from pytest_tablebench.results.record import answer_mark, tallies_of
 from pytest_tablebench.util.arrays import np
 
@@ -21,7 +22,7 @@ Fields = dict[str, Sequence[Any]]
 """Values by field, without fields that no record has."""
 
 _OPTIONAL = (
-    "passed", "threshold", "checks", "parts", "strategy", "modality", "effort", "benchmark",
+    "passed", "threshold", "checks", "parts", *(axis.name for axis in MODES), "benchmark",
     "reason", "tags", "preserves_meaning", "cluster", "corrected",
 )  # fmt: skip
 

@@ -54,6 +54,7 @@ class Examples:
 
     cases: Integers
     lost: Integers
+    axes: tuple[str, ...]
     configurations: tuple[Configuration, ...]
     is_asked: Flags
     answered: Integers
@@ -91,6 +92,7 @@ class Examples:
         return cls(
             cases,
             lost,
+            sheet.axes,
             sheet.configurations,
             sheet.is_asked,
             is_answered.sum(axis=1),
@@ -102,7 +104,7 @@ class Examples:
             share,
             majority,
             single,
-            not sheet.altered.isdisjoint(sheet.names(1)),
+            bool(sheet.is_altered.any()),
             {name: whole.tally(name).sum(axis=1) for name in TALLIES},
             sheet.cluster_names,
             sheet.one_table,
@@ -122,7 +124,8 @@ class Examples:
     def size(self) -> int:
         """The number of cells in the complete grid of these examples."""
         columns = np.flatnonzero(self.is_asked.any(axis=0))
-        return grid_size(len(self), [self.configurations[place] for place in columns])
+        cells = [self.configurations[place] for place in columns]
+        return grid_size(len(self), self.axes, cells)
 
     def only(self, rows: Sequence[int]) -> Examples:
         """Return some of the examples."""

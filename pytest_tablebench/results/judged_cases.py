@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pytest_tablebench.config.axes import GRID, NAMED, values_on
 from pytest_tablebench.results.judges import JUDGED
 from pytest_tablebench.results.record import UNCLEAR, Record, case_key
 
@@ -16,6 +17,7 @@ class JudgedCase:
 
     Args:
         case_id: the case without its model, as in `case_key`.
+        names: its names by axis.
         mark: the judge's mark, from 0 to 1; `part` is its name among the parts of the score.
         is_score: whether the mark is the case's score.
         threshold: the score from which the case is right; None if it has no verdict.
@@ -31,7 +33,7 @@ class JudgedCase:
     model: str
     dataset: str
     example_id: str
-    configuration: tuple[str, str, str, str]
+    names: Mapping[str, str]
     mark: float
     part: str
     is_score: bool
@@ -43,6 +45,21 @@ class JudgedCase:
     preserves_meaning: bool = True
     labels: Mapping[str, float] = field(default_factory=dict)
     weight: float | None = None
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """The names on the axes of a grid."""
+        return tuple(self.names[axis.name] for axis in GRID)
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """The names on all axes."""
+        return tuple(self.names.values())
+
+    def has_name(self, text: str) -> bool:
+        """Return whether it has a name in the brackets of a gate: `pot`, or `strategy=pot`."""
+        axis, _, name = text.partition("=")
+        return self.names.get(axis) == name or text in self.names.values()
 
     @property
     def label(self) -> float | None:
@@ -86,7 +103,7 @@ def _case(record: Record, mark: float, part: str) -> JudgedCase:
         record.model,
         record.dataset,
         record.example_id,
-        (record.serializer, record.perturbation, record.strategy, record.modality),
+        values_on(record, NAMED),
         mark,
         part,
         record.part == part,

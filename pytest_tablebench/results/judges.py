@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_tablebench.config.axes import NAMED, names_on
 from pytest_tablebench.results.record import Record, ScoreRow
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
@@ -118,8 +119,7 @@ _SAME = 1e-9
 
 
 def _case(record: Record | ScoreRow) -> tuple[str | int, ...]:
-    about = record.dataset, record.example_id, record.serializer, record.perturbation
-    return (*about, record.strategy, record.modality, record.effort or "", record.repeat)
+    return (record.dataset, record.example_id, *names_on(record, NAMED), record.repeat)
 
 
 def weighted_kappa(marks: Sequence[float], other_marks: Sequence[float]) -> float | None:

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results.corrected import corrected_summary
 from pytest_tablebench.results.corrections import overlay_of
-from pytest_tablebench.results.efforts import MARGIN
 from pytest_tablebench.results.folder import read_records, read_run_json
 from pytest_tablebench.results.labels import LABELS, Label, read_labels
 from pytest_tablebench.results.outliers import Outlier, outliers
@@ -99,9 +99,9 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
     gold (see `corrected_summary`).
     """
     table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
-    margin = run.get("effort_margin")
-    margin = MARGIN if margin is None else float(margin)
-    summary = _with_inapplicable(run, summarize(table, effort_margin=margin))
+    names = ((axis.name, f"{axis.name}_margin") for axis in SAME_QUESTION)
+    margins = {axis: float(run[name]) for axis, name in names if run.get(name) is not None}
+    summary = _with_inapplicable(run, summarize(table, margins=margins))
     if overlay_of(run) is not None:
         summary["corrected"] = _with_inapplicable(run, corrected_summary(table))
     return summary | {name: run[name] for name in THINKING if run.get(name)}

@@ -18,9 +18,6 @@ from pytest_tablebench.util.arrays import np
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
-AXES = ("serializer", "perturbation", "strategy", "modality", "effort")
-"""The axes that divide a dataset into parts, in addition to the tags of its questions."""
-
 FEWEST = 5
 """The number of examples that a part, and for a tag also the other examples, must have."""
 
@@ -32,7 +29,7 @@ MOST_VALUES = 50
 class Outlier:
     """A part of a dataset whose mean score differs from the whole.
 
-    `kind` is one of `AXES` or a tag. `value` is the mean of the part, `whole` the mean to compare
+    `kind` is an axis or a tag. `value` is the mean of the part, `whole` the mean to compare
     with. `low` and `high` are the interval of the difference `value - whole`.
     """
 
@@ -117,11 +114,10 @@ class _PartScores:
 
 def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
     whole = means(sheet.scores)
-    for axis, kind in enumerate(AXES):
-        names = sheet.names(axis)
+    for kind in sheet.axes:
+        names = sheet.names(kind)
         for name in names if len(names) > 1 else ():
-            columns = [at for at, cell in enumerate(sheet.configurations) if cell[axis] == name]
-            part = means(sheet.scores[:, columns])
+            part = means(sheet.scores[:, sheet.has(kind, name)])
             is_used = np.isfinite(part)
             if is_used.sum() >= FEWEST:
                 values, others = part[is_used], whole[is_used]

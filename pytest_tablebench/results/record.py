@@ -9,6 +9,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Literal
 
+from pytest_tablebench.config.axes import AXES, SAME_QUESTION, names_on, with_axes
 from pytest_tablebench.errors import PROMPT_CUT_BY_SERVER, SettingsError
 from pytest_tablebench.util.entries import parsed_json
 
@@ -24,7 +25,10 @@ ASSERTION = "assertion"
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
-OPTIONAL = ("corrected", "effort", "why", "prompt_sent", "served")
+OPTIONAL = (
+    *("corrected", "why", "prompt_sent", "served"),
+    *(axis.name for axis in AXES if axis.is_optional),
+)
 """Fields that lines of records contain only if they have a value."""
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
@@ -39,11 +43,12 @@ def outcome_of_score(score: float | None, passed: bool | None) -> Outcome:
 
 
 @dataclass(frozen=True)
+@with_axes
 class Record:
     """One line of `records.jsonl`.
 
     Args:
-        effort: the thinking effort that the run's options name; None (not written) without one.
+        serializer: a name on each of `AXES`; None (not written) on an optional axis without one.
         repeat: 1 for the first time a case is asked, 2 for the second, and so on.
         score: the score by the dataset's own metric; None without an answer.
         threshold: the score from which the case is right; None without a metric or an answer, and
@@ -166,8 +171,9 @@ class Record:
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags do not map names to texts")
-        if not all(isinstance(text, _TEXT) for text in (record.cluster, record.effort, record.why)):
-            raise ValueError("its cluster, its effort or its why is not text")
+        for name in ("cluster", "why", *(axis.name for axis in AXES if axis.is_optional)):
+            if not isinstance(getattr(record, name), _TEXT):
+                raise ValueError(f"its {name} is not text")
         if not (record.corrected is None or is_corrected_score(record.corrected)):
             raise ValueError("its corrected score is damaged")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
@@ -252,16 +258,18 @@ def answer_mark(answer: Any) -> int | None:
 def case_key(record: Record) -> str:
     """Return the case id without the model, which matches the same case in other models' runs.
 
-    It contains the effort if the run has several, because such runs are compared effort by effort.
+    It contains the names on axes that do not change the question if the run
+    has several, because such runs are compared name by name.
     """
     # Only the name of the dataset may contain slashes; the other parts are slugs.
     parts = str(record.case_id).split("/")
     parts, further = parts[: (count := str(record.dataset).count("/") + 4)], parts[count:]
-    parts += [record.effort] if record.effort is not None and record.effort in further else []
+    parts += [name for name in names_on(record, SAME_QUESTION) if name and name in further]
     return "/".join([*parts, f"r{record.repeat}"] if record.repeat > 1 else parts)
 
 
 @dataclass(frozen=True, slots=True)
+@with_axes
 class ScoreRow:
     """A record without its texts: a row of the score table."""
 

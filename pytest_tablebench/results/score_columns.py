@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Places = NDArray[np.signedinteger[Any]]
 
-CASE = (
-    *("model", "dataset", "example", "serializer", "perturbation"),
-    *("strategy", "modality", "effort"),
-)
-"""The axes that identify a cell; rows that are equal on all of them are repeats."""
+CELL = tuple(axis.name for axis in NAMED)
 
-AXES = (*CASE, "benchmark", "reason")
+CASE = ("model", "dataset", "example", *CELL)
+"""The columns that identify a cell; rows that are equal on all of them are repeats."""
+
+COLUMNS = (*CASE, "benchmark", "reason")
+"""The columns of names."""
 
 LARGEST = 1 << 62
 """The upper limit of row keys, which prevents overflow."""
@@ -63,9 +64,9 @@ class ScoreColumns:
     """Records as columns; each row is a record, in the order of arrival.
 
     Args:
-        names: the names on each of `AXES`, sorted by code point. A missing value, and the reason
+        names: the names in each of `COLUMNS`, sorted by code point. A missing value, and the reason
             of an answered case, is the empty name.
-        codes: the index of each row's name, by axis.
+        codes: the index of each row's name, by column.
         score: NaN without an answer.
         passed: 0 or 1, NaN without a verdict.
         threshold: NaN if unknown.

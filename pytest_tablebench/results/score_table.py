@@ -14,6 +14,7 @@ from itertools import groupby, islice
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import GRID, MODES
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results._cells import Cells
 from pytest_tablebench.results._columns import (
@@ -28,8 +29,9 @@ from pytest_tablebench.results._columns import (
 )
 from pytest_tablebench.results._corrected_columns import corrected_columns
 from pytest_tablebench.results.score_columns import (
-    AXES,
     CASE,
+    CELL,
+    COLUMNS,
     ScoreColumns,
     SparseColumn,
     tag_columns,
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import NameColumn
 
 __all__ = [
-    "AXES",
     "CASE",
+    "CELL",
     "EQUAL",
     "Cells",
     "ScoreTable",
@@ -52,8 +54,8 @@ __all__ = [
     "raw_digests",
 ]
 
-_GROUPS = (CASE[:3], CASE[3:], AXES[len(CASE) :])
-"""Groups of axes. A record stores one index per group into the list of its combinations."""
+_GROUPS = (("model", "dataset", "example"), CELL, ("benchmark", "reason"))
+"""Groups of columns. A record stores one index per group into the list of its combinations."""
 
 _NO_VERDICT = -1
 """The entry in the column of verdicts for a score without a verdict."""
@@ -217,10 +219,10 @@ class ScoreTableBuilder:
                 reason or "unknown" if score is None else ""
                 for score, reason in zip(scores, reasons, strict=True)
             ]
-        modes = (or_empty(fields.get(name), count) for name in ("strategy", "modality", "effort"))
+        modes = (or_empty(fields.get(axis.name), count) for axis in MODES)
         names: tuple[tuple[Iterable[str], ...], ...] = (
             (fields.get("model") or ("",) * count, fields["dataset"], fields["example_id"]),
-            (fields["serializer"], fields["perturbation"], *modes),
+            (*(fields[axis.name] for axis in GRID), *modes),
             (or_empty(fields.get("benchmark"), count), ends),
         )
         if "passed" in fields:
@@ -288,9 +290,9 @@ class ScoreTableBuilder:
                 if len(place) > 1:
                     numbers = [place[name] for name in axis_names]
                     codes[axis] = np.array(numbers, dtype=_width(len(place)))[rows]
-        for axis in AXES:  # without records
-            names.setdefault(axis, ())
-            codes.setdefault(axis, np.array([], dtype=np.int32))
+        for column in COLUMNS:  # without records
+            names.setdefault(column, ())
+            codes.setdefault(column, np.array([], dtype=np.int32))
         score, lazy, answers = np.array(self._score), self._lazy, None
         if any(answer is not None for answer in self._answers):
             answers = np.empty(len(self), dtype=object)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.efforts import SCOPE
+from pytest_tablebench.config.axes import GRID, MODES
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.record import UNCLEAR
-from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable, SparseColumn
+from pytest_tablebench.results.score_table import CELL, Cells, ScoreTable, SparseColumn
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers
 
 Configuration = tuple[str, ...]
-"""Serializer and perturbation; if the dataset has several modes, strategy, modality and effort.
+"""A name on each of the axes of a sheet."""
 
-The effort is left out if no record of the dataset has one.
-"""
-
-_AXES = CASE[3:]
-EFFORT_AXIS = _AXES.index("effort")
-"""The index of the effort in a configuration that has one."""
+GRID_AXES = tuple(axis.name for axis in GRID)
 
 _GRIDS = (
     "scores", "passed", "is_asked", "answers", "times", "lost", "checks", "parts", "answer_marks",
@@ -45,7 +40,7 @@ class ScoreSheet:
 
     Args:
         examples: the ids of the examples, sorted by code point.
-        configurations: the configurations, sorted by code point.
+        configurations: the names of each column on `axes`, sorted by code point.
         scores: the mean score of a cell's answered repeats, NaN without an answer.
         passed: the share of the repeats with a verdict that passed, NaN without a verdict.
         is_asked: whether a cell has a record.
@@ -69,8 +64,11 @@ class ScoreSheet:
     times: Integers | None = None
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
-    modes: frozenset[str] = frozenset()
-    """The strategy, modality and effort (as `effort=low`) of all cells, if there is one of each."""
+    axes: tuple[str, ...] = GRID_AXES
+    """Serializer and perturbation; if the dataset has several modes, the further axes too, without
+    those on which no record has a name."""
+    mode: Mapping[str, str] = field(default_factory=dict)
+    """The name of all cells on each further axis that `axes` lacks, if there is one."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
     answer_marks: Integers | None = None
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -156,20 +154,40 @@ class ScoreSheet:
         lost = self.is_asked & np.isnan(self.scores)
         return self.is_asked.astype(np.int64), lost.astype(np.int64)
 
-    def names(self, axis: int) -> list[str]:
-        """Return the names of an axis, sorted.
+    def column(self, axis: str) -> list[str]:
+        """Return the name of each configuration on an axis; `axes` must contain it."""
+        place = self.axes.index(axis)
+        return [cell[place] for cell in self.configurations]
 
-        The axes are 0 serializers, 1 perturbations, 2 strategies, 3 modalities and 4 efforts. The
-        last three are empty if all cells have the same.
-        """
-        return sorted({cell[axis] for cell in self.configurations if len(cell) > axis})
+    def names(self, axis: str) -> list[str]:
+        """Return the names on an axis, sorted; empty if `axes` lacks it."""
+        return sorted(set(self.column(axis))) if axis in self.axes else []
 
-    def part(self, axis: int, name: str) -> ScoreSheet:
-        """Return the cells asked with one name of an axis."""
-        cells = [cell for cell in self.configurations if cell[axis] == name]
-        columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
-        rows = np.flatnonzero(self.is_asked[:, columns].any(axis=1))
-        return align(self, [self.examples[row] for row in rows], cells)
+    def has(self, axis: str, *names: str) -> Flags:
+        """Return which configurations have one of these names on an axis."""
+        if axis not in self.axes:
+            return np.full(len(self.configurations), self.mode.get(axis) in names)
+        return np.array([name in names for name in self.column(axis)], dtype=bool)
+
+    def cells(self, is_used: Flags) -> list[Configuration]:
+        """Return the configurations with a flag."""
+        return [self.configurations[place] for place in np.flatnonzero(is_used)]
+
+    def part(self, axis: str, name: str) -> ScoreSheet:
+        """Return the cells asked with one name on an axis."""
+        has_name = self.has(axis, name)
+        rows = np.flatnonzero(self.is_asked[:, has_name].any(axis=1))
+        return align(self, [self.examples[row] for row in rows], self.cells(has_name))
+
+    def over(self, axes: tuple[str, ...]) -> ScoreSheet:
+        """Return the sheet over these axes; on those left out all cells must have one name."""
+        if axes == self.axes:
+            return self
+        columns = {axis: [name] * len(self.configurations) for axis, name in self.mode.items()}
+        columns |= {axis: self.column(axis) for axis in self.axes}
+        none = [""] * len(self.configurations)
+        cells = tuple(zip(*(columns.get(axis, none) for axis in axes), strict=True))
+        return replace(self, axes=axes, configurations=cells)
 
     def slice(self, tags: Mapping[str, str]) -> ScoreSheet:
         """Return the examples that have all these tags."""
@@ -185,17 +203,22 @@ class ScoreSheet:
         return align(self, [self.examples[row] for row in rows], cells)
 
     @property
+    def is_altered(self) -> Flags:
+        """Which configurations have a perturbation that changes the meaning of a table."""
+        return self.has("perturbation", *self.altered)
+
+    @property
     def meant(self) -> ScoreSheet:
         """The cells whose perturbation preserves the meaning of a table; all cells without any."""
-        if self.altered.isdisjoint(self.names(1)):
+        cells = self.cells(~self.is_altered)
+        if not cells or len(cells) == len(self.configurations):
             return self
-        cells = [cell for cell in self.configurations if cell[1] not in self.altered]
-        return align(self, self.examples, cells) if cells else self
+        return align(self, self.examples, cells)
 
     @property
     def other(self) -> ScoreSheet | None:
         """The cells whose perturbation changes the meaning of a table; None without any."""
-        cells = [cell for cell in self.configurations if cell[1] in self.altered]
+        cells = self.cells(self.is_altered)
         whole = align(self, self.examples, cells)
         rows = np.flatnonzero(whole.is_asked.any(axis=1)) if cells else ()
         return whole.only([int(row) for row in rows]) if cells else None
@@ -203,7 +226,7 @@ class ScoreSheet:
     @property
     def size(self) -> int:
         """The number of cells in the complete grid of these examples."""
-        return grid_size(len(self.examples), self.configurations)
+        return grid_size(len(self.examples), self.axes, self.configurations)
 
     @property
     def varied(self) -> bool:
@@ -217,18 +240,20 @@ class ScoreSheet:
         return list(zip(*(values.tolist() for values in ends), strict=True))
 
 
-def grid_size(examples: int, configurations: Sequence[Configuration]) -> int:
+def grid_size(examples: int, axes: Sequence[str], configurations: Sequence[Configuration]) -> int:
     """Return the number of cells in the complete grid of so many examples."""
-    axes = ((cell[0] for cell in configurations), (cell[1] for cell in configurations))
-    serializers, perturbations = map(len, map(set, axes))
-    return examples * serializers * perturbations * len({cell[2:] for cell in configurations})
+    columns = dict(zip(axes, zip(*configurations, strict=True), strict=True))
+    size = examples
+    for name in GRID_AXES:
+        size *= len(set(columns.pop(name)))
+    return size * max(1, len(set(zip(*columns.values(), strict=True))))
 
 
 def sheets(cells: Cells) -> dict[str, ScoreSheet]:
     """Return the sheet of each dataset, by name; the cells are of one model."""
     table = cells.table
     dataset, example = cells.codes("dataset"), cells.codes("example")
-    configuration = table.key(_AXES)[cells.first]
+    configuration = table.key(CELL)[cells.first]
     lost = cells.times - cells.answered
     place = np.full(len(cells), -1)
     by_dataset = {}
@@ -259,16 +284,16 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             }
 
         firsts = cells.first[members[np.unique(row, return_index=True)[1]]]
-        configurations = [
-            tuple(table.names[axis][table.codes[axis][at]] for axis in _AXES)
-            for at in cells.first[members[columns]]
-        ]
-        modes = {cell[2:] for cell in configurations}
-        has_efforts = any(mode[-1] for mode in modes)
-        length = 2 if len(modes) == 1 else len(_AXES) - (not has_efforts)
+        at = cells.first[members[columns]]
+        names = {axis: [table.names[axis][code] for code in table.codes[axis][at]] for axis in CELL}
+        mode = {axis.name: names[axis.name][0] for axis in MODES}
+        if all(set(names[axis]) == {name} for axis, name in mode.items()):
+            axes = GRID_AXES
+        else:
+            axes, mode = tuple(axis for axis in CELL if any(names[axis])), {}
         by_dataset[name] = ScoreSheet(
             tuple(table.names["example"][at] for at in rows),
-            tuple(cell[:length] for cell in configurations),
+            tuple(zip(*(names[axis] for axis in axes), strict=True)),
             laid(cells.score),
             laid(cells.passed),
             laid(cells.times) > 0,
@@ -276,7 +301,8 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             laid(cells.times),
             laid(lost),
             marked(cells.checks),
-            _single_mode(*modes) if len(modes) == 1 else frozenset(),
+            axes,
+            {axis: name for axis, name in mode.items() if name},
             marked(cells.parts),
             None if cells.answer_marks is None else laid(cells.answer_marks),
             {
@@ -288,15 +314,9 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             tallies=marked(cells.tallies),
         )
         if table.cluster is not None:
-            names = [table.cluster.names[at] for at in table.cluster.codes[firsts]]
-            by_dataset[name] = with_clusters(by_dataset[name], names)
+            clusters = [table.cluster.names[at] for at in table.cluster.codes[firsts]]
+            by_dataset[name] = with_clusters(by_dataset[name], clusters)
     return by_dataset
-
-
-def _single_mode(mode: Sequence[str]) -> frozenset[str]:
-    *names, effort = mode
-    # Serializers and perturbations may have the name of an effort, such as none.
-    return frozenset([*names, *([SCOPE + effort] if effort else [])])
 
 
 def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:
@@ -323,7 +343,9 @@ def check_once(table: ScoreTable) -> None:
     if doubled is not None:
         row, times = doubled
         repeat = int(table.repeat[row])
-        name = table.case(row, *CASE[1:5]) + (f"/r{repeat}" if repeat > 1 else "")
+        name = table.case(row, "dataset", "example", *GRID_AXES) + (
+            f"/r{repeat}" if repeat > 1 else ""
+        )
         raise DataError(
             f"case {printable(name, 200)} occurs {times} times; pass the records of one model at "
             f"a time"
@@ -331,7 +353,9 @@ def check_once(table: ScoreTable) -> None:
 
 
 def aligned(first: ScoreSheet, second: ScoreSheet) -> tuple[ScoreSheet, ScoreSheet]:
-    """Return two sheets over the examples and configurations of both."""
+    """Return two sheets over the axes, examples and configurations of both."""
+    axes = tuple(axis for axis in CELL if axis in first.axes or axis in second.axes)
+    first, second = first.over(axes), second.over(axes)
     examples, cells = first.examples, first.configurations
     if second.examples != examples:
         examples = tuple(sorted({*examples, *second.examples}))

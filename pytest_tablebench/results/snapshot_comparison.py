@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.snapshot_files import SnapshotFile, SnapshotPlaces, answer_of
 from pytest_tablebench.results.snapshots import changes_data, write_changes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.writer import RunWriter
 
 _NARROWING = (
-    *("datasets", "serializers", "perturbations", "strategies", "modalities", "efforts"),
+    *("datasets", *(axis.plural for axis in NAMED)),
     *("limit", "sample", "configs_per_example", "shard"),
 )
 """Settings that leave out cases of a suite."""

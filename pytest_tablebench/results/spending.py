@@ -1,4 +1,4 @@
-"""Sum up the calls, tokens, seconds and dollars of answers, by strategy and by effort."""
+"""Sum up the calls, tokens, seconds and dollars of answers, by strategy and by setting."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from math import fsum
 from typing import Any
 
-from pytest_tablebench.results.efforts import choose
+from pytest_tablebench.config.axes import SAME_QUESTION, Axis
+from pytest_tablebench.results.cheapest import choose
 from pytest_tablebench.results.figures import mean, sum_of_known
 from pytest_tablebench.results.record import Record
 
@@ -15,22 +16,23 @@ from pytest_tablebench.results.record import Record
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
     """Add the figures of each strategy to each benchmark with several, under `strategies`.
 
-    Each effort's entry in `efforts` gets the same figures, and `efforts` gets the cheapest effort
-    that is not worse (see `choose`).
+    Each name on an axis that does not change the question gets
+    the same figures, and the axis gets the cheapest name that is not worse (see `choose`).
 
     `performance` is the mean over the strategy's datasets. `calls`, tokens, `seconds` and
     `cost_usd` are sums over all answers, stored ones too; a sum with an unknown part is None. A
     request that several cases share counts once. The records are not read if the run has only one
-    strategy and one effort.
+    strategy and no such axis.
     """
     benchmarks = {
         name
         for name, benchmark in summary["benchmarks"].items()
         if any("strategies" in scope for scope in benchmark["datasets"].values())
     }
-    with_efforts = {name for name, entry in summary["benchmarks"].items() if "efforts" in entry}
-    if with_efforts:
-        _add_efforts(summary, with_efforts, records())
+    for axis in SAME_QUESTION:
+        several = {name for name, entry in summary["benchmarks"].items() if axis.plural in entry}
+        if several:
+            _add_settings(summary, several, axis, records())
     if not benchmarks:
         return
     spent: dict[str, dict[str, list[Record]]] = {}
@@ -49,24 +51,25 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
         }
 
 
-def _add_efforts(
-    summary: Mapping[str, Any], benchmarks: Collection[str], records: Iterable[Record]
+def _add_settings(
+    summary: Mapping[str, Any], benchmarks: Collection[str], axis: Axis, records: Iterable[Record]
 ) -> None:
     answers: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record.benchmark in benchmarks and record.effort is not None and record.raw is not None:
-            answers.setdefault((record.benchmark, record.effort), []).append(record)
-    for name in benchmarks:
-        block = summary["benchmarks"][name]["efforts"]
-        for effort, figures in block["settings"].items():
-            of_effort = answers.get((name, effort), [])
-            spent, count = spent_on(of_effort), len(of_effort)
+        name = getattr(record, axis.name)
+        if record.benchmark in benchmarks and name is not None and record.raw is not None:
+            answers.setdefault((record.benchmark, name), []).append(record)
+    for benchmark in benchmarks:
+        block = summary["benchmarks"][benchmark][axis.plural]
+        for name, figures in block["settings"].items():
+            members = answers.get((benchmark, name), [])
+            spent, count = spent_on(members), len(members)
             figures.update(
                 spent,
                 usd_per_answer=_each(spent["cost_usd"], count),
                 tokens_per_answer=_each(spent["completion_tokens"], count),
             )
-        block |= choose(block["settings"], block["reference"])
+        block |= choose(block["settings"], block["reference"], axis)
 
 
 def _each(total: float | None, count: int) -> float | None:

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
 
+from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
@@ -368,13 +369,17 @@ def _option_entries(settings: Settings) -> dict[str, Any]:
         for option in OPTIONS
         if option.recorded is not None and "." not in option.recorded
     }
-    efforts = settings.efforts or ()
+    several = {axis.name: list(settings.names_on(axis)) for axis in SAME_QUESTION}
+    margins = {name: getattr(settings, name) for name in (f"{axis}_margin" for axis in several)}
     return entries | {
         "params": without_secrets(settings.request_params()),
-        "effort": list(efforts) if len(efforts) > 1 else settings.effort,
+        **{
+            axis: names if len(names) > 1 else next(iter(names), None)
+            for axis, names in several.items()
+        },
         "api_base": without_credentials(settings.api_base) if settings.api_base else None,
         "store": str(settings.store_place() or "none"),
-        **({} if settings.effort_margin is None else {"effort_margin": settings.effort_margin}),
+        **{name: margin for name, margin in margins.items() if margin is not None},
         **({} if settings.prompts is None else {"prompts_folder": str(settings.prompts.folder)}),
     }
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import DIRECT, MODES, SAME_QUESTION, TEXT
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.paper_settings import FLAG
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
-from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
+from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, NO_TABLE
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.serializers import PICTURES
@@ -252,8 +253,19 @@ class Axes:
             "perturbations": _unique(defaults.perturbations for defaults in all_defaults),
             "strategies": _unique(strategies),
             "modalities": list(self.modalities(*datasets) or options.modalities or (TEXT,)),
-            **({} if options.efforts is None else {"efforts": list(options.efforts)}),
+            **{
+                axis.plural: list(names)
+                for axis in SAME_QUESTION
+                if (names := options.names_on(axis))
+            },
         }
+
+    def modes(self, dataset: str) -> dict[str, Sequence[str]]:
+        """Return the names on the axes that are in no grid, by plural; only those with names."""
+        defaults = self.defaults(dataset)
+        names = {axis.plural: self._settings.names_on(axis) for axis in MODES}
+        names |= {"strategies": defaults.strategy, "modalities": defaults.modality or (TEXT,)}
+        return {plural: values for plural, values in names.items() if values}
 
     def check(self) -> None:
         """Raise `SettingsError` for unknown names and impossible combinations in the options."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import (
     SKIPPED,
@@ -277,12 +278,7 @@ class CaseRun:
             benchmark=self.dataset.benchmark,
             dataset=case.dataset,
             example_id=case.example_id,
-            serializer=case.serializer,
-            perturbation=case.perturbation,
-            repeat=case.repeat,
-            strategy=case.strategy,
-            modality=case.modality,
-            effort=case.effort,
+            **values_on(case),
             outcome=outcome_of_score(value if answered else None, passed),
             score=value if answered else None,
             threshold=self.limit if has_verdict and metric is not None else None,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.config.efforts import SCOPE
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import known_names, printable, unknown_name
 
@@ -32,18 +32,17 @@ def check_gates(
     gates: Iterable[Gate],
     datasets: Iterable[str],
     benchmarks: Iterable[str],
-    serializers: Iterable[str],
-    perturbations: Iterable[str],
-    *,
-    strategies: Iterable[str] = (),
-    modalities: Iterable[str] = (),
-    efforts: Iterable[str] = (),
+    grid: Mapping[str, Iterable[str]],
 ) -> None:
-    """Raise `SettingsError` for a gate with an unknown name; the message names the nearest."""
-    axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
-    names_of_efforts = list(efforts)
-    axes.append({*names_of_efforts, *(f"{SCOPE}{name}" for name in names_of_efforts)})
-    axis_names = dict.fromkeys(name for axis in axes for name in sorted(axis))
+    """Raise `SettingsError` for a gate with an unknown name; the message names the nearest.
+
+    `grid` has the names on each axis, by its plural.
+    """
+    axes = [
+        {text for name in grid.get(axis.plural, ()) for text in (name, axis.label(name))}
+        for axis in NAMED
+    ]
+    choices = dict.fromkeys(name for axis in NAMED for name in sorted(grid.get(axis.plural, ())))
     datasets = list(datasets)
     names = dict.fromkeys([*datasets, *benchmarks, "all"])
     dataset_names = set(datasets)
@@ -57,8 +56,8 @@ def check_gates(
                 f"gate {_quoted(gate)}: {unknown_name('scope', gate.scope, names)}"
             )
         for name in gate.filters:
-            if name not in axis_names:
-                message = unknown_name("serializer or perturbation", name, axis_names)
+            if not any(name in axis for axis in axes):
+                message = unknown_name("serializer or perturbation", name, choices)
                 raise UnknownNameError(f"gate {_quoted(gate)}: {message}")
         two_axes = permutations(axes, 2)
         if len(gate.filters) == 2 and not any(

@@ -7,9 +7,9 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.config.axes import TEXT
 from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.errors import SettingsError

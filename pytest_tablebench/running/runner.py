@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import open_dataset
-from pytest_tablebench.datasets.case import TEXT, Case, cross
+from pytest_tablebench.datasets.case import Case, cross
 from pytest_tablebench.errors import (
     DataError,
     DataMissing,
@@ -139,15 +139,13 @@ class Runner:
             tuple(dict.fromkeys(chain.from_iterable(serializers.values()))),
             defaults.perturbations,
             self.settings.models,
-            strategies=defaults.strategy,
-            modalities=defaults.modality or (TEXT,),
-            efforts=self.settings.efforts or (None,),
             shown=self.axes.shown(dataset),
             by_strategy=serializers,
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,
             only=self._own_part(dataset, source, ids),
+            **self.axes.modes(dataset),
         )
         if not cases:
             self.axes.check_declared(dataset)

@@ -58,9 +58,9 @@ class Selection:
             cases.setdefault(case.model, []).append(case)
         return cases
 
-    def values(self) -> list[tuple[list[Any], int]]:
+    def values(self) -> list[tuple[dict[str, Any], int]]:
         """Return each case's field values and number of items, for a message."""
-        return [(list(case.values()), self.items.get(case.case_id, 1)) for case in self.cases]
+        return [(case.values(), self.items.get(case.case_id, 1)) for case in self.cases]
 
 
 class Cases:

@@ -84,7 +84,7 @@ class RunEnding:
             return False
         by_model: dict[str, list[Case]] = {}
         for values, items in writer.facts.pop("chosen"):
-            case = Case(*values)
+            case = Case(**values)
             self._items[case.case_id] = items
             by_model.setdefault(case.model, []).append(case)
         for model, cases in by_model.items():

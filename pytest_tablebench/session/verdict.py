@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
@@ -107,7 +108,7 @@ class Verdicts:
             self.leave_out(gate.text for gate in self._gates if gate.scope not in names)
         try:
             datasets = self._registry.datasets
-            check_gates(self._gates, datasets, benchmarks, **self._axes.grid(datasets))
+            check_gates(self._gates, datasets, benchmarks, self._axes.grid(datasets))
         except SettingsError as error:
             raise type(error)(f"--bench-gate: {error}") from None
 
@@ -156,8 +157,11 @@ class Verdicts:
     def _check_single_way(self, selected: Iterable[str]) -> None:
         """Raise `SettingsError` if several modes run, and judging needs one."""
         settings, advice = self.settings, "one --bench-strategy and one --bench-modality"
-        if settings.stop_rule is not None and settings.has_several_efforts:
-            raise SettingsError("--bench-stop-when-decided needs exactly one --bench-effort")
+        for axis in SAME_QUESTION if settings.stop_rule is not None else ():
+            if len(settings.names_on(axis)) > 1:
+                raise SettingsError(
+                    f"--bench-stop-when-decided needs exactly one --bench-{axis.name}"
+                )
         for name in selected:
             defaults = self._axes.defaults(name)
             if len(defaults.strategy) == 1 and len(self._axes.modalities(name)) == 1:

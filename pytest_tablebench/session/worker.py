@@ -141,7 +141,7 @@ class Worker(CaseRunner):
     def announce(self, node_id: str, case: Case, finding: Finding) -> None:
         """Send the controller the record to write if this process dies during the item."""
         runner = self.cases.runner
-        record_fields: dict[str, Any] = dict(zip(Case.FIELDS, case.values(), strict=True))
+        record_fields = case.values()
         record_fields["benchmark"] = runner.benchmark_of(case.dataset)
         record_fields["preserves_meaning"] = runner.axes.preserves_meaning(case.perturbation)
         with contextlib.suppress(OSError):  # the controller has ended, and ends this process

@@ -57,9 +57,12 @@ def test_kappa_of_verdicts_by_hand() -> None:
     assert kappa(first, second, [0] * 50, weighted=False).interval is None
 
 
+NAMES = {"serializer": "html", "perturbation": "none", "strategy": "direct", "modality": "text"}
+
+
 def case(number: int, mark: float, **more: object) -> JudgedCase:
     base = JudgedCase(
-        f"d/{number}", "m", "d", str(number), ("html", "none", "direct", "text"), mark, "gpt_eval",
+        f"d/{number}", "m", "d", str(number), NAMES, mark, "gpt_eval",
         True, 0.5, f"\0{number}", number, 10 * number,
     )  # fmt: skip
     return replace(base, **more)  # type: ignore[arg-type]

@@ -124,8 +124,8 @@ def test_over_several_configurations_mcnemar_is_never_used(tmp_path):
 def test_every_configuration_has_its_own_mcnemar(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     flips = {
-        (configuration.serializer, configuration.perturbation): configuration
-        for configuration in comparison.configurations
+        (entry.configuration["serializer"], entry.configuration["perturbation"]): entry
+        for entry in comparison.configurations
     }
     assert set(flips) == set(GRID)
     assert (flips["csv", "transpose"].better, flips["csv", "transpose"].worse) == (2, 0)

@@ -175,11 +175,11 @@ def test_several_strategies_make_separate_configurations():
         ("csv", "none", "direct", "text"),
         ("csv", "none", "tcot", "text"),
     )
-    assert (sheet.size, sheet.modes) == (2, frozenset())
-    assert sheet.part(2, "tcot").scores.tolist() == [[1.0]]
+    assert (sheet.size, sheet.mode) == (2, {})
+    assert sheet.part("strategy", "tcot").scores.tolist() == [[1.0]]
     alone = sheets(ScoreTable.from_records([direct]).cells)["d"]
     assert alone.configurations == (("csv", "none"),)
-    assert alone.modes == {"direct", "text"}
+    assert alone.mode == {"strategy": "direct", "modality": "text"}
 
 
 def test_seven_axes_of_1000_names_each_fit_into_the_table():
@@ -199,7 +199,7 @@ def test_seven_axes_of_1000_names_each_fit_into_the_table():
 
 def test_a_part_of_a_sheet_has_only_examples_asked_in_its_configurations():
     records = [*RUN, cell("e3", "json", 1.0)]
-    part = sheets(ScoreTable.from_records(records).cells)["d"].part(0, "json")
+    part = sheets(ScoreTable.from_records(records).cells)["d"].part("serializer", "json")
     assert (part.examples, part.configurations) == (("e3",), (("json", "none"),))
     assert part.scores.tolist() == [[1.0]]
 

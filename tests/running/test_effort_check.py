@@ -76,4 +76,4 @@ def test_the_short_names_of_efforts_follow_strategy_and_modality() -> None:
     assert {case.effort for case in cases} == {"none", "2048"}
     single, _ = cross("d", ["e"], ["csv"], ["none"], ["m"], efforts=["low"])
     assert [(case.case_id, case.effort) for case in single] == [("d/e/csv/none", "low")]
-    assert type(single[0])(*single[0].values()) == single[0]
+    assert type(single[0])(**single[0].values()) == single[0]

@@ -21,17 +21,22 @@ from pytest_tablebench.running.name_checks import (
 def check(text: str) -> None:
     check_gates(
         [parse_gate(text)],
-        datasets=["finqa", "wikitq"],
-        benchmarks=["torr"],
-        serializers=["html", "csv", "none"],  # a question without a table has the format `none`
-        perturbations=["none", "transpose"],
+        ["finqa", "wikitq"],
+        ["torr"],
+        {
+            # A question without a table has the format `none`.
+            "serializers": ["html", "csv", "none"],
+            "perturbations": ["none", "transpose"],
+            "strategies": ["pot"],
+        },
     )
 
 
 @pytest.mark.parametrize(
     "text",
     ["all.performance >= 0", "torr.performance >= 0", "wikitq[html].performance >= 0",
-     "wikitq[transpose][csv].pass_rate >= 0", "run.cost <= 1"],
+     "wikitq[transpose][csv].pass_rate >= 0", "wikitq[strategy=pot].pass_rate >= 0",
+     "run.cost <= 1"],
 )  # fmt: skip
 def test_known_names_pass(text: str) -> None:
     check(text)
@@ -44,7 +49,7 @@ def test_known_names_pass(text: str) -> None:
         ("wikitq[htm].performance >= 0", "unknown serializer or perturbation 'htm'; did you mean"),
         (
             "wikitq[nonne].performance >= 0",
-            "did you mean 'none'? known: csv, html, none, transpose",
+            "did you mean 'none'? known: csv, html, none, transpose, pot",
         ),
         ("wikitq[html][csv].performance >= 0", "must be of two kinds"),
     ],

@@ -24,6 +24,7 @@ from allure_commons.model2 import (
     TestStepResult,
 )
 
+from pytest_tablebench.config.axes import MODES
 from pytest_tablebench.reports.formats import number
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import counted, escaped, printable
@@ -214,7 +215,11 @@ def _parameters(record: Record) -> list[Parameter]:
         "serializer": record.serializer,
         "perturbation": record.perturbation,
         "strategy": record.strategy,
-        **({} if record.effort is None else {"effort": record.effort}),
+        **{
+            axis.name: value
+            for axis in MODES
+            if (value := getattr(record, axis.name)) != axis.default
+        },
         "metric": record.metric,
         "score": None if record.score is None else f"{record.score:.4g}",
         "prompt": record.prompt_digest,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.config.efforts import by_effort
+from pytest_tablebench.config.axes import MODES
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.html._details import text_of
@@ -16,7 +16,6 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results.corrected import corrected_outcome
 from pytest_tablebench.util.names import slug
 
-_AXES = ("strategy", "modality", "model")
 _PARTS = 12
 _ASKED = frozenset(
     {
@@ -43,16 +42,20 @@ CORRECTED = ("right", "wrong", "no_answer", "scored", "left_out")
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes and of parts, and `columns` with one value for each case.
 
-    Strategy, modality, effort (if there are several) and model are numbers of their names;
+    Names on the axes that are in no grid, and models, are numbers of their names;
     `latency` is in seconds, `cost` in dollars; `parts` has a list for each part; `answer_number`
     numbers the distinct answers to an example; `node` is pytest's name of a case, if it does not
     follow from the id. A run with corrections also has the outcome by the corrected gold
     (`corrected`: -1 without a correction, otherwise a number of `CORRECTED`) and the score
     (`corrected_score`).
     """
-    names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
-    if len(efforts := {record.effort or "" for record in records}) > 1:
-        names["effort"] = by_effort(efforts)
+    names = {
+        axis.name: axis.order({*used})
+        for axis in MODES
+        if len(used := {getattr(record, axis.name) or "" for record in records}) > 1
+        or not axis.is_optional
+    }
+    names["model"] = sorted({record.model for record in records})
     counts: Counter[str] = Counter()
     for record in records:
         for name, value in record.parts.items():

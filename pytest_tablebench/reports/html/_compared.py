@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -75,15 +76,12 @@ def points(
     """
     if comparison is None:
         return None
+    kinds = {"dataset", *(axis.name for axis in GRID), "tag"}
     numbers = {"=".join(tag): number for tag, number in tags.items()}
     plotted: list[dict[str, Any]] = []
     for scope in comparison.scopes:
         performance = scope.measures["performance"]
-        if (
-            scope.kind in {"benchmark", "effort"}
-            or performance.before is None
-            or performance.after is None
-        ):
+        if scope.kind not in kinds or performance.before is None or performance.after is None:
             continue
         name = numbers.get(scope.name) if scope.kind == "tag" else scope.name
         if name is not None:

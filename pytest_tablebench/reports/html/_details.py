@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_tablebench.config.axes import MODES, values_on
 from pytest_tablebench.reports.html._drawn import shown_chart
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.corrected import VERDICT_TEXTS
@@ -109,9 +110,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         "references": [str(reference)[:2000] for reference in record.references[:10]],
         "reference_count": len(record.references),
         "parts": parts,
-        "strategy": record.strategy,
-        "modality": record.modality,
-        **({} if record.effort is None else {"effort": record.effort}),
+        **values_on(record, MODES),
         "model": record.model,
         "metric": record.metric,
         "flags": list(record.flags),

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.corrected_text import (
     corrected_line,
@@ -17,14 +19,13 @@ from pytest_tablebench.reports.corrected_text import (
     difference_of,
 )
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.effort_text import EFFORTS, effort_lines, effort_rows
 from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
+from pytest_tablebench.reports.html._cheapest_plot import setting_plot
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
-from pytest_tablebench.reports.html._effort_plot import effort_plot
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
@@ -32,8 +33,9 @@ from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.outliers import AXES, Outlier
+from pytest_tablebench.results.outliers import Outlier
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
+from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
@@ -132,10 +134,11 @@ def write_page(
     )
     cut = [*reply_lines(summary, run), *thinking_lines(summary)]
     plots, plot_notes = _facts.plots(records, loaded.scores)
-    plots["efforts"] = [
+    plots["settings"] = [
         plot
         for name, figures in summary["benchmarks"].items()
-        if (plot := effort_plot(name, figures.get("efforts", {}).get("settings", {})))
+        for axis in SAME_QUESTION
+        if (plot := setting_plot(name, axis, figures.get(axis.plural, {}).get("settings", {})))
     ]
     facts = {
         "model": str(run.get("model")),
@@ -156,6 +159,7 @@ def write_page(
         "checks": _facts.check_rows(summary),
         "heat": _facts.heat_maps(summary, packed.axes),
         "axes": packed.axes,
+        "axes_of_cases": _axes(),
         "plots": plots,
         "plot_notes": plot_notes,
         "outcomes": _facts.outcomes(records),
@@ -165,13 +169,8 @@ def write_page(
             for name, figures in summary["benchmarks"].items()
             if "strategies" in figures
         },
-        "efforts": {
-            name: effort_rows(figures)
-            for name, figures in summary["benchmarks"].items()
-            if "efforts" in figures
-        },
-        "effort_columns": EFFORTS,
-        "effort_lines": effort_lines(summary),
+        "setting_tables": setting_tables(summary["benchmarks"]),
+        "setting_lines": setting_lines(summary),
         "comparison": comparison,
         "methods": comparison and methods_line(comparison, ["performance"]),
         "own": case_ids,
@@ -191,6 +190,15 @@ def write_page(
     save_page(out, _TEMPLATE, facts, modules=_MODULES)
 
 
+def _axes() -> str:
+    """Return what the script of the page knows of each axis, as JSON."""
+    axes = [
+        {"name": a.name, "label": a.name.capitalize(), "letter": a.letter, "in_grid": a.in_grid}
+        for a in NAMED
+    ]
+    return json.dumps(axes)
+
+
 # The top of the page
 
 
@@ -201,9 +209,9 @@ LOWEST = 3
 def _lowest(outliers: Sequence[Outlier]) -> list[dict[str, Any]]:
     """Return the parts that score lowest by more than chance, forms of a table first."""
     low = [part for part in outliers if part.value < part.whole]
-    low.sort(key=lambda part: part.kind not in AXES)
+    low.sort(key=lambda part: part.kind not in CELL)
     return [
-        {**vars(part), "text": f"{part.kind}{' ' if part.kind in AXES else ' = '}{part.name}"}
+        {**vars(part), "text": f"{part.kind}{' ' if part.kind in CELL else ' = '}{part.name}"}
         for part in low[:LOWEST]
     ]
 

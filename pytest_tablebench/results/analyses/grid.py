@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import GRID, MODES
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
-from pytest_tablebench.results.score_table import CASE, ScoreTable
+from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers, Places
 
-_AXES = ("model", "example", "serializer", "perturbation")
+_AXES = ("model", "example", *(axis.name for axis in GRID))
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,13 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
     if not isinstance(table, ScoreTable):
         table = ScoreTable.from_records(table, models=True)
     cells, names = table.cells, table.names
-    doubled = table.doubled(CASE[:5])
+    doubled = table.doubled(("dataset", *_AXES))
     if doubled is not None:
+        *modes, last = (axis.name for axis in MODES)
         dataset, case = (table.case(doubled[0], *axes) for axes in (["dataset"], _AXES))
         raise DataError(
             f"dataset {printable(dataset)}: {printable(case)} occurs more than once; "
-            f"analyse the records of one run, strategy, modality and effort at a time"
+            f"analyse the records of one run, {', '.join(modes)} and {last} at a time"
         )
     altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]
     grids = []

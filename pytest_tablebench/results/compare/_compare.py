@@ -9,6 +9,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare._measures import (
     PairedDataset,
@@ -28,11 +29,10 @@ from pytest_tablebench.results.compare._types import (
     ConfigurationFlips,
     RunComparison,
     ScopeComparison,
-    ScopeKind,
 )
 from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.sheets import EFFORT_AXIS, ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
 
 _TAG = 2
@@ -214,13 +214,15 @@ def _scopes(
                 tags_of.setdefault((part.dataset, part.after.examples[row]), []).append(tag)
 
     def scopes_of(key: Key) -> Iterator[tuple[Any, ...]]:
-        yield key[0], 1, key[3]
-        if key[3] not in altered.get(key[0], ()):
-            yield (key[0],)
-            yield key[0], 0, key[2]
-            yield key[0], EFFORT_AXIS, key[5]
-            for tag in tags_of.get(key[:2], ()):
-                yield key[0], _TAG, tag
+        names = {axis.name: name for axis, name in zip(JOINED, key.names, strict=True)}
+        changed = names["perturbation"] in altered.get(key.dataset, ())
+        for axis, name in names.items():
+            if axis == "perturbation" or not changed:
+                yield key.dataset, axis, name
+        if not changed:
+            yield (key.dataset,)
+            for tag in tags_of.get((key.dataset, key.example), ()):
+                yield key.dataset, _TAG, tag
 
     counts = Counter(
         (scope, change)
@@ -231,7 +233,7 @@ def _scopes(
     )
 
     def scope(
-        kind: ScopeKind, dataset: str | None, name: str, parts: Sequence[PairedDataset], *axis: Any
+        kind: str, dataset: str | None, name: str, parts: Sequence[PairedDataset], *axis: Any
     ) -> ScopeComparison:
         n, better, worse = (
             sum(counts[(part.dataset, *axis), change] for part in parts) for change in (0, 1, -1)
@@ -249,18 +251,15 @@ def _scopes(
             worse=worse,
         )
 
-    kinds: tuple[ScopeKind, ScopeKind] = "serializer", "perturbation"
     for benchmark, parts in datasets.items():
         yield scope("benchmark", None, benchmark, [part.meant for part in parts])
         for whole in parts:
             part = whole.meant
             yield scope("dataset", part.dataset, part.dataset, [part])
-            for axis, (kind, side) in enumerate(zip(kinds, (part, whole), strict=True)):
-                for name in side.names(axis):
-                    yield scope(kind, part.dataset, name, [side.part(axis, name)], axis, name)
-            for name in part.names(EFFORT_AXIS):
-                effort = part.part(EFFORT_AXIS, name)
-                yield scope("effort", part.dataset, name, [effort], EFFORT_AXIS, name)
+            for kind in (axis.name for axis in JOINED):
+                side = whole if kind == "perturbation" else part
+                for name in side.names(kind):
+                    yield scope(kind, part.dataset, name, [side.part(kind, name)], kind, name)
             for tag, rows in tagged[part.dataset].items():
                 yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], _TAG, tag)
 
@@ -281,27 +280,28 @@ def _configurations(
 
     McNemar's test needs independent examples. If they share tables, the signs of tables flip.
     """
-    before, after = ({(k[0], *k[2:4], k[5]) for k in run.rows if k[4] == 1} for run in (old, new))
+    before, after = (
+        {(key.dataset, key.names) for key in run.rows if key.repeat == 1} for run in (old, new)
+    )
     all_parts = [part for parts in datasets.values() for part in parts]
     order = {part.dataset: place for place, part in enumerate(all_parts)}
     tables = {part.dataset: part.tables for part in all_parts}
-    changes: dict[tuple[str, ...], dict[str, int]] = {}
+    changes: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
     for pair in pairs:
-        if pair.has_both_answers and pair.key[4] == 1:
-            place = (pair.key[0], *pair.key[2:4], pair.key[5])
-            changes.setdefault(place, {})[pair.key[1]] = pair.change
-    for key in sorted(before & after, key=lambda name: (order[name[0]], *name)):
-        change_of, table_of = changes.get(key, {}), tables[key[0]] or {}
+        if pair.has_both_answers and pair.key.repeat == 1:
+            place = pair.key.dataset, pair.key.names
+            changes.setdefault(place, {})[pair.key.example] = pair.change
+    for dataset, cell in sorted(before & after, key=lambda place: (order[place[0]], *place)):
+        change_of, table_of = changes.get((dataset, cell), {}), tables[dataset] or {}
         signs = list(change_of.values())
         counts = len(signs), signs.count(1), signs.count(-1)
         names = [table_of.get(example, (None, example)) for example in change_of]
         if len(set(names)) < len(names):
-            p = sign_flip(table_sums(signs, names))
-            test = "sign-flip over tables"
-            yield ConfigurationFlips(*key[:3], *counts, p, test, effort=key[3])
+            p, test = sign_flip(table_sums(signs, names)), "sign-flip over tables"
         else:
-            p = mcnemar(*counts[1:])
-            yield ConfigurationFlips(*key[:3], *counts, p, effort=key[3])
+            p, test = mcnemar(*counts[1:]), "exact McNemar"
+        configuration = {axis.name: name for axis, name in zip(JOINED, cell, strict=True)}
+        yield ConfigurationFlips(dataset, configuration, *counts, p, test)
 
 
 def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:
@@ -321,7 +321,7 @@ def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
         if about.cut_off:
             recorded = out_of(about.recorded, about.planned, "case")
             yield f"{word} was interrupted: {recorded} recorded; only cases of both runs are paired"
-    first, second = ({key[0] for key in side.rows} for side in (old, new))
+    first, second = ({key.dataset for key in side.rows} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
             shown = ", ".join(printable(name, 60) for name in sorted(names))

@@ -57,16 +57,15 @@ class PairedDataset:
         sides = (align(side, examples, cells) for side in (self.before, self.after))
         return PairedDataset(self.dataset, *sides)
 
-    def part(self, axis: int, name: str) -> PairedDataset:
-        """Return the cells with one serializer (axis 0), perturbation (1) or effort (4)."""
-        cells = [cell for cell in self.before.configurations if cell[axis : axis + 1] == (name,)]
-        return self._aligned(self.after.examples, cells)
+    def part(self, axis: str, name: str) -> PairedDataset:
+        """Return the cells with one name on an axis."""
+        return self._aligned(self.after.examples, self.before.cells(self.before.has(axis, name)))
 
     @property
     def altered(self) -> frozenset[str]:
         """The perturbations that change the meaning of a table; none if there are no others."""
         altered = self.before.altered | self.after.altered
-        used = {cell[1] for cell in self.before.configurations}
+        used = set(self.before.column("perturbation"))
         return altered & used if used - altered else frozenset()
 
     @property
@@ -74,8 +73,8 @@ class PairedDataset:
         """The cells whose perturbation preserves the meaning of a table; all cells without any."""
         if not self.altered:
             return self
-        cells = [cell for cell in self.before.configurations if cell[1] not in self.altered]
-        return self._aligned(self.after.examples, cells)
+        is_altered = self.before.has("perturbation", *self.altered)
+        return self._aligned(self.after.examples, self.before.cells(~is_altered))
 
     def tags(self) -> dict[tuple[str, str], list[int]]:
         """Return the rows of the most frequent tags and values, of two examples or more.
@@ -98,11 +97,13 @@ class PairedDataset:
         """Return some examples."""
         return self._aligned([self.after.examples[row] for row in rows], self.after.configurations)
 
-    def names(self, axis: int) -> list[str]:
-        """Return the serializers (axis 0), perturbations (1) or efforts (4) of both sides."""
+    def names(self, axis: str) -> list[str]:
+        """Return the names on an axis that both sides asked."""
+        if axis not in self.before.axes:
+            return []
         both = np.any(self.before.is_asked, axis=0) & np.any(self.after.is_asked, axis=0)
-        cells = zip(self.before.configurations, both.tolist(), strict=True)
-        return sorted({cell[axis] for cell, used in cells if used and len(cell) > axis})
+        names = zip(self.before.column(axis), both.tolist(), strict=True)
+        return sorted({name for name, used in names if used})
 
     @property
     def shared(self) -> Flags:

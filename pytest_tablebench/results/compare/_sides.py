@@ -6,8 +6,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from pytest_tablebench.config.axes import JOINED, SAME_QUESTION, SINGLE, names_on
 from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results._corrected_columns import kept_rows
@@ -23,12 +24,18 @@ from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
-Key = tuple[str, str, str, str, int, str]
-"""What identifies a case in both runs.
 
-Dataset, example, serializer, perturbation and repeat; then the effort if the compared cases have
-several, else an empty text.
-"""
+class Key(NamedTuple):
+    """What identifies a case in both runs.
+
+    `names` are its names on `JOINED`: "" on an axis that is in no grid unless the compared cases
+    have several of its names.
+    """
+
+    dataset: str
+    example: str
+    names: tuple[str, ...]
+    repeat: int
 
 
 @dataclass(frozen=True)
@@ -84,40 +91,60 @@ class ComparedRun:
 def load_pair(before: Path | LoadedRun, after: Path | LoadedRun) -> tuple[ComparedRun, ComparedRun]:
     """Return two runs to compare, finished or interrupted, with the same keys of cases.
 
-    If only one of them has several efforts, its cases of the other's effort are compared. Raises
-    `SettingsError` for a folder that is no run, and for records that cannot be used.
+    If only one of them has several names on an axis of `SAME_QUESTION`, its
+    cases with the other's name are compared. Raises `SettingsError` for a folder that is no run,
+    and for records that cannot be used.
     """
     runs = load_run(before), load_run(after)
-    efforts = [{record.effort for record in run.records} for run in runs]
+    names = [
+        [{names_on(record, (axis,)) for record in run.records} for axis in SAME_QUESTION]
+        for run in runs
+    ]
     old, new = (
-        _compared(run, only=other if len(own_efforts) > 1 == len(other) else own_efforts)
-        for run, own_efforts, other in zip(runs, efforts, reversed(efforts), strict=True)
+        _compared(
+            run,
+            [
+                others if len(run_names) > 1 == len(others) else run_names
+                for run_names, others in zip(names_of_run, names_of_other, strict=True)
+            ],
+        )
+        for run, names_of_run, names_of_other in zip(runs, names, reversed(names), strict=True)
     )
     return old, new
 
 
-def _compared(loaded: LoadedRun, *, only: Collection[str | None]) -> ComparedRun:
+def _compared(loaded: LoadedRun, only: Sequence[Collection[tuple[str, ...]]]) -> ComparedRun:
+    """Return the cases with `only` these names on each axis of `SAME_QUESTION`."""
     path, facts = loaded.path, loaded.run
-    records = [record for record in loaded.records if record.effort in only]
+    compared = list(zip(SAME_QUESTION, only, strict=True))
+    records = [
+        record
+        for record in loaded.records
+        if all(names_on(record, (axis,)) in names for axis, names in compared)
+    ]
+    several = [axis for axis, names in compared if len(names) > 1]
     try:
         is_whole = len(records) == len(loaded.records)
         table = loaded.table if is_whole else ScoreTable.from_records(records, answers=raw_digests)
     except DataError as error:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
     rows, thresholds = dict[Key, int](), dict[str, set[float]]()
-    modes: dict[str, tuple[str, str]] = {}
+    modes: dict[str, tuple[str, ...]] = {}
     for row, record in enumerate(records):
         if isinstance(record.threshold, int | float):
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
-        place = record.dataset, record.example_id, record.serializer, record.perturbation
-        combination = modes.setdefault(record.dataset, (record.strategy, record.modality))
-        if combination != (record.strategy, record.modality):
+        combination = names_on(record, SINGLE)
+        if modes.setdefault(record.dataset, combination) != combination:
+            axes = " or ".join(axis.plural for axis in SINGLE)
             raise SettingsError(
-                f"{path} asked {printable(record.dataset, 60)} in several strategies or "
-                f"modalities; compare runs with only one of each"
+                f"{path} asked {printable(record.dataset, 60)} in several {axes}; compare runs "
+                f"with only one of each"
             )
-        effort = record.effort or "" if len(only) > 1 else ""
-        rows[*place, record.repeat, effort] = row
+        cell = tuple(
+            names_on(record, (axis,))[0] if axis.in_grid or axis in several else ""
+            for axis in JOINED
+        )
+        rows[Key(record.dataset, record.example_id, cell, record.repeat)] = row
     planned = facts.get("cases_planned")
     about = RunFacts(
         path=str(path),

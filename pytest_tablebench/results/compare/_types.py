@@ -11,8 +11,6 @@ from pytest_tablebench.results.record import SCHEMA
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
 
-ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation", "effort", "tag"]
-
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -82,12 +80,12 @@ class MeasureDifference:
 class ScopeComparison:
     """All measures of one scope.
 
-    `name` is the benchmark, dataset, serializer, perturbation, or `tag=value`; `dataset` is None
-    for a benchmark. `n_cases` were answered on both sides; `better` and `worse` of them flipped.
-    The shares without an answer are of all cases of that run in the scope.
+    `kind` is `benchmark`, `dataset`, an axis or `tag`, and `name` its name, for a tag `tag=value`.
+    `dataset` is None for a benchmark. `n_cases` were answered on both sides; `better` and `worse`
+    of them flipped. The shares without an answer are of all cases of that run in the scope.
     """
 
-    kind: ScopeKind
+    kind: str
     benchmark: str
     dataset: str | None
     name: str
@@ -101,20 +99,19 @@ class ScopeComparison:
 
 @dataclass(frozen=True)
 class ConfigurationFlips:
-    """The flips in one configuration; `effort` is empty unless the run has several.
+    """The flips in one configuration.
 
-    `test` is exact McNemar, or the sign-flip test over tables if examples share tables.
+    `configuration` has a name by axis, "" on an axis of which the run has not several names. `test`
+    is exact McNemar, or the sign-flip test over tables if examples share tables.
     """
 
     dataset: str
-    serializer: str
-    perturbation: str
+    configuration: Mapping[str, str]
     n_examples: int
     better: int
     worse: int
     p: float
-    test: str = "exact McNemar"
-    effort: str = ""
+    test: str
 
 
 @dataclass(frozen=True)
@@ -169,6 +166,10 @@ class RunComparison:
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values, with its schema number."""
         values = {"schema": SCHEMA, **asdict(self)}
+        values["configurations"] = [
+            {"dataset": entry.pop("dataset"), **entry.pop("configuration"), **entry}
+            for entry in values["configurations"]
+        ]
         if not self.corrected:
             del values["corrected"]
         return values

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pytest_tablebench.config.axes import MODES, NAMED, names_on
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping
 
@@ -16,8 +17,9 @@ PACKAGE = "package"
 PROMPTS = "prompts"
 
 _SETTINGS = (
-    *("compat", "strategy", "modality", "judge", "structure", "format_retries", "demos", "seed"),
-    *("context", "reasoning_tokens", "effort", "extend_cut", "prompts", "thresholds", "max_reply"),
+    *("compat", "judge", "structure", "format_retries", "demos", "seed", "context"),
+    *("reasoning_tokens", "extend_cut", "prompts", "thresholds", "max_reply"),
+    *(axis.name for axis in MODES),
 )
 _PARAMETERS = ("params", "params_sent", "params_dropped", "judge_params")
 _IF_RECORDED = ("judge_prompts",)
@@ -56,14 +58,17 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 def cases_of(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
     """Yield each record with what identifies its case in every run of a canary.
 
-    That is its id without model and repeat; it contains the effort if the records have several.
+    That is its id without model and repeat; names on axes that do not change the question are in
+    it if the records have several.
     """
     rows = list(records)
-    has_efforts = len({record.effort for record in rows}) > 1
+    axes = [
+        axis
+        for axis in NAMED
+        if axis.changes_the_question or len({names_on(record, (axis,)) for record in rows}) > 1
+    ]
     for record in rows:
-        names = (record.dataset, record.example_id, record.serializer, record.perturbation)
-        effort = (record.effort or "",) if has_efforts else ()
-        yield "/".join((*names, record.strategy, record.modality, *effort)), record
+        yield "/".join((record.dataset, record.example_id, *names_on(record, axes))), record
 
 
 def _digest(value: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.util.entries import listing
@@ -43,8 +44,8 @@ class Gate:
 
     Args:
         scope: `all`, `run`, a benchmark or a dataset.
-        filters: the names in brackets: serializers, perturbations, strategies, modalities or
-            efforts (`high`, or `effort=high`).
+        filters: the names in brackets: serializers, perturbations, or names on the
+            other axes (`pot`, or `strategy=pot`).
         measure: one of `MEASURES`, or a named part of the score.
         at_least: whether the operator is `>=`.
         bound: a share of 1, or dollars for cost. With `baseline`, the margin added to the
@@ -221,10 +222,11 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
     if not name.strip():
         raise _error(text, 0, "the scope is missing: `all`, a benchmark or a dataset")
     if not all(filters) or len(filters) > 2:
+        *names, last = (axis.name for axis in NAMED)
         raise _error(
             text,
             len(name),
-            "brackets contain a serializer, perturbation, strategy, modality or effort; up to two",
+            f"brackets contain a {', '.join(names)} or {last}; up to two",
         )
     return name.strip(), tuple(sorted(filters))
 

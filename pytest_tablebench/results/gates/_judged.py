@@ -90,13 +90,10 @@ def _cases(
     if not gate.baseline or labels.baseline is None:
         return new, []
     old = _of_gate(gate, names, labels.baseline)
-    cells = [
-        {(case.dataset, case.example_id, case.configuration[:2]) for case in side}
-        for side in (new, old)
-    ]
+    cells = [{(case.dataset, case.example_id, case.cell) for case in side} for side in (new, old)]
     common = cells[0] & cells[1]
     new, old = (
-        [case for case in side if (case.dataset, case.example_id, case.configuration[:2]) in common]
+        [case for case in side if (case.dataset, case.example_id, case.cell) in common]
         for side in (new, old)
     )
     return new, old
@@ -104,18 +101,11 @@ def _cases(
 
 def _of_gate(gate: Gate, names: Sequence[str], labelled: LabelledCases) -> list[JudgedCase]:
     tags = dict(gate.tags)
-    modes = {
-        name
-        for place in (2, 3)
-        if len(modes := {case.configuration[place] for case in labelled.cases}) == 1
-        for name in modes
-    }
-    filters = [name for name in gate.filters if name not in modes]
     cases = [
         case
         for case in labelled.cases
         if case.dataset in names
-        and all(name in case.configuration for name in filters)
+        and all(case.has_name(name) for name in gate.filters)
         and all(case.tags.get(tag) == value for tag, value in tags.items())
         and (case.part == gate.part if gate.part is not None else case.is_score)
         and (gate.measure != "pass_rate" or case.threshold is not None)

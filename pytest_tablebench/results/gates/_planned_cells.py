@@ -30,8 +30,8 @@ class PlannedCells:
         cls,
         keys: Iterable[Key],
         checks: Iterable[tuple[str, str]] = (),
-        modes: frozenset[str] = frozenset(),
         *,
+        mode: Mapping[str, str],
         gates: Sequence[Gate] = (),
         altered: Collection[str] = (),
     ) -> PlannedCells:
@@ -40,7 +40,7 @@ class PlannedCells:
         Args:
             keys: the keys of the cases.
             checks: pairs of a dataset and a test.
-            modes: the strategy, the modality and the effort of all cases.
+            mode: the names of all cases on the axes of no grid, where they have one.
             gates: the gates, whose tags and parts are kept.
             altered: perturbations that change the meaning of a table.
         """
@@ -70,7 +70,7 @@ class PlannedCells:
                 checks={
                     test: np.full(shape, np.nan) for dataset, test in set(checks) if dataset == name
                 },
-                modes=modes,
+                mode=mode,
                 parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
                 answer_marks=np.zeros(shape, dtype=np.int64) if compared else None,
                 tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},

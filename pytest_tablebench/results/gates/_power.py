@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.results._clusters import ClusteredMean
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
@@ -138,12 +139,8 @@ class _Planned:
     def __init__(self, case: Any, altered: Collection[str]) -> None:
         self.preserves_meaning = case.perturbation not in altered
         self.dataset, self.example_id = case.dataset, case.example_id
-        self.serializer, self.perturbation = case.serializer, case.perturbation
-        self.repeat = getattr(case, "repeat", 1)
+        vars(self).update(values_on(case))
         self.benchmark = getattr(case, "benchmark", None)
-        self.strategy = getattr(case, "strategy", None)
-        self.modality = getattr(case, "modality", None)
-        self.effort = getattr(case, "effort", None)
 
 
 def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> PlannedGate:

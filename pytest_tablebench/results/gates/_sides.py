@@ -6,11 +6,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.efforts import SCOPE
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.results.memory import FORMER
+from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
 from pytest_tablebench.results.sheets import (
-    EFFORT_AXIS,
+    GRID_AXES,
     ScoreSheet,
     benchmarks_of,
     check_once,
@@ -22,16 +23,14 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates._grammar import Gate
     from pytest_tablebench.results.score_columns import Flags, Floats
 
-Key = tuple[str, str, str, str]
-"""Dataset, example, serializer, perturbation."""
+Key = tuple[str, ...]
+"""Dataset, example, and the names on the axes of a grid."""
 
 
 def key_of(record: Any) -> Key:
     """Return the key of a record or case."""
-    dataset, example, serializer, perturbation = (
-        field_of(record, name) for name in ("dataset", "example_id", "serializer", "perturbation")
-    )
-    return dataset, example, serializer, perturbation
+    names = ("dataset", "example_id", *GRID_AXES)
+    return tuple(field_of(record, name) for name in names)
 
 
 @dataclass(frozen=True)
@@ -79,29 +78,29 @@ def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     or a count, or if no other configuration was asked.
     """
     cells = sheet.configurations
-    places = [_cells_of(sheet, name) for name in gate.filters]
+    places = [_named(sheet, name) for name in gate.filters]
     named: Flags = np.all([np.ones(len(cells), dtype=bool), *places], axis=0)
-    altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
+    altered = sheet.is_altered
     if gate.measure in {"changed_meaning", FORMER}:
         return named & altered
     plain: Flags = named & ~altered
     return plain if plain.any() and not gate.counted else named
 
 
-def _cells_of(sheet: ScoreSheet, name: str) -> Flags:
-    """Return which configurations a name in brackets means.
+def _named(sheet: ScoreSheet, text: str) -> Flags:
+    """Return which configurations a name in brackets means: `pot`, or `strategy=pot`.
 
-    A name of an effort is looked up last, because other parts may have it too (none is also a
-    perturbation). `effort=none` means only the effort.
+    A name of an axis that does not change the question is looked up last, because other axes may
+    have it too.
     """
-    cells = sheet.configurations
-    of_axes: Flags = np.array([name in cell[:EFFORT_AXIS] for cell in cells], dtype=bool)
-    if of_axes.any():
-        return of_axes
-    if name in sheet.modes or SCOPE + name in sheet.modes:
-        return np.ones(len(cells), dtype=bool)
-    effort = name.removeprefix(SCOPE)
-    return np.array([effort in cell[EFFORT_AXIS:] for cell in cells], dtype=bool)
+    start, _, name = text.partition("=")
+    if start in CELL:
+        return sheet.has(start, name)
+    flags: Flags = np.zeros(len(sheet.configurations), dtype=bool)
+    for axis in sorted(NAMED, key=lambda axis: not axis.changes_the_question):
+        if axis.changes_the_question or not flags.any():
+            flags |= sheet.has(axis.name, text)
+    return flags
 
 
 def expected_cells(sheet: ScoreSheet, gate: Gate) -> Flags:

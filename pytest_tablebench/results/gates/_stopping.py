@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from pytest_tablebench.config.efforts import SCOPE
+from pytest_tablebench.config.axes import MODES, names_on
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates._counts import evaluate_cost
 from pytest_tablebench.results.gates._evaluation import (
@@ -51,16 +51,14 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
     return sorted(unordered, key=lambda case: rank[key_of(case)])
 
 
-def _modes(cases: Iterable[Any]) -> frozenset[str]:
-    combinations = {
-        (
-            getattr(case, "strategy", ""),
-            getattr(case, "modality", ""),
-            SCOPE + effort if (effort := getattr(case, "effort", None)) else "",
-        )
-        for case in cases
+def _mode(cases: Iterable[Any]) -> dict[str, str]:
+    """Return the names that all cases have on the axes of no grid."""
+    names = [{names_on(case, (axis,))[0] for case in cases} for axis in MODES]
+    return {
+        axis.name: name
+        for axis, (name, *others) in zip(MODES, names, strict=True)
+        if name and not others
     }
-    return frozenset(next(iter(combinations))) if len(combinations) == 1 else frozenset()
 
 
 def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple[Any, ...]]:
@@ -70,7 +68,7 @@ def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple
     sorted_keys = sorted(set(keys))
     if rule == "point":
         return {key: (place,) for place, key in enumerate(_shuffled("cases", sorted_keys, seed))}
-    examples: dict[tuple[str, str], list[Key]] = {}
+    examples: dict[Key, list[Key]] = {}
     for key in sorted_keys:
         examples.setdefault(key[:2], []).append(key)
     if rule == "passes":
@@ -79,7 +77,7 @@ def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple
             for name, example_keys in examples.items()
             for place, key in enumerate(_shuffled("/".join(name), example_keys, seed), start=1)
         }
-    datasets: dict[str, list[tuple[str, str]]] = {}
+    datasets: dict[str, list[Key]] = {}
     for name in examples:
         datasets.setdefault(name[0], []).append(name)
     return {
@@ -146,7 +144,7 @@ class StoppingRule(ABC):
         self.planned_cells = PlannedCells.of(
             (key_of(case) for case in cases),
             checks,
-            _modes(cases),
+            mode=_mode(cases),
             gates=self.gates,
             altered=altered,
         )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_tablebench.config.axes import MODES, SAME_QUESTION
 from pytest_tablebench.results.compare import setting_differences
 from pytest_tablebench.results.history._past_runs import PastRun
 from pytest_tablebench.util.entries import mapping
@@ -16,14 +17,17 @@ ChangeKind = Literal["data", "prompt", "package", "corrections", "parameter", "s
 
 _PROMPT = frozenset(
     {
-        *("prompts", "shots", "demos", "small_pool", "strategy", "modality", "structure"),
-        *("format_retries", "compat", "grid"),
+        *("prompts", "shots", "demos", "small_pool", "structure", "format_retries", "compat"),
+        *("grid", *(axis.name for axis in MODES if axis.changes_the_question)),
     }
 )
 """Settings that change what the model reads."""
 
 _PARAMETERS = frozenset(
-    {"params", "params_sent", "effort", "reasoning_tokens", "extend_cut", "context", "api_base"}
+    {
+        *("params", "params_sent", "reasoning_tokens", "extend_cut", "context", "api_base"),
+        *(axis.name for axis in SAME_QUESTION),
+    }
 )
 """Settings of the calls."""
 

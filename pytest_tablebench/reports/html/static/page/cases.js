@@ -1,5 +1,7 @@
 // Which cases are shown: filters and search, each a key of the state.
 const { byId, count, counted, declare, make, plain, searches, set, watch } = page;
+// The axes of cases: name, letter, and whether they are in every grid.
+const AXES = JSON.parse(byId("cases").dataset.axes), GRID = AXES.filter((axis) => axis.in_grid), MODES = AXES.filter((axis) => !axis.in_grid);
 const OUTCOMES = ["right", "wrong", "no_answer", "scored"];
 const WORDS = ["right", "wrong", "no answer", "no verdict"];
 const CORRECTED = [...WORDS, "left out"];  // outcomes by the corrected gold
@@ -74,9 +76,7 @@ const byAxis = (axis) => (value) => {
   const column = page.columns[axis], number = page.data.names[axis].indexOf(value);
   return (i) => column[i] === number;
 };
-for (const [key, axis, label] of [["s", "serializer", "Serializer"], ["p", "perturbation", "Perturbation"]]) {
-  filter(key, label, { options: named(axis), test: byAxis(axis) });
-}
+for (const { name, letter, label } of GRID) filter(letter, label, { options: named(name), test: byAxis(name) });
 filter("t", "Tag", {
   options: () => page.data.tags.map(({ name, value }) => [name + "=" + value, value, name]),
   test: (wanted) => {
@@ -88,9 +88,8 @@ filter("o", "Outcome", {
   options: () => OUTCOMES.map((name, n) => [name, WORDS[n]]),
   test: (value) => (i) => OUTCOMES[page.columns.outcome[i]] === value,
 });
-for (const [key, axis, label] of [["g", "strategy", "Strategy"], ["m", "modality", "Modality"],
-  ["e", "effort", "Effort"], ["w", "model", "Model"]]) {
-  filter(key, label, { options: () => page.data.names[axis]?.length > 1 ? named(axis)() : [], test: byAxis(axis) });
+for (const { name, letter, label } of [...MODES, { name: "model", letter: "w", label: "Model" }]) {
+  filter(letter, label, { options: () => page.data.names[name]?.length > 1 ? named(name)() : [], test: byAxis(name) });
 }
 const LEVELS = [["whole", "1", (x) => x === 1], ["between", "between 0 and 1", (x) => x > 0 && x < 1],
   ["nothing", "0", (x) => x === 0], ["absent", "absent", (x) => x === null]];

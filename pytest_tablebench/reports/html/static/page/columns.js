@@ -52,11 +52,8 @@ page.ready(() => {
   column("answer", "Answer", (i) => of.answer[i] || null);
   column("expected", "Expected", (i) => exampleOf(i).references || null);
   column("question", "Question", (i) => exampleOf(i).question || null);
-  column("serializer", "Serializer", named("serializer"));
-  column("perturbation", "Perturbation", named("perturbation"));
-  for (const label of ["Strategy", "Modality", "Effort", "Model"]) {
-    const axis = label.toLowerCase();
-    if (data.names[axis]?.length > 1) column(axis, label, named(axis));
+  for (const { name, label, in_grid } of [...page.AXES, { name: "model", label: "Model" }]) {
+    if (in_grid || data.names[name]?.length > 1) column(name, label, named(name));
   }
   if (of.repeat.some((repeat) => repeat > 1)) column("repeat", "Repeat", (i) => of.repeat[i]);
   column("latency", "Seconds", (i) => of.latency[i], { digits: 2 });

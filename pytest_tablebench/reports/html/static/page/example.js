@@ -2,7 +2,7 @@
 const { card, count, entry, exampleOf, fact, full, make, said, table, where, write } = page;
 const { OUTCOMES, WORDS } = page;
 const factCard = (i, detail) => {
-  const { parts, checks, strategy, modality, model, metric, flags, latency, cost } = detail;
+  const { parts, checks, model, metric, flags, latency, cost } = detail;
   const line = make("div", "facts");
   const outcome = page.columns.outcome[i];
   const badge = make("span", "state tone-" + OUTCOMES[outcome], WORDS[outcome]);
@@ -20,8 +20,7 @@ const factCard = (i, detail) => {
   if (flags.length) line.append(fact("flags", flags.join(", ")));
   for (const { name, passed } of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
   const rest = make("div", "facts hint");
-  for (const [name, value] of [["model", model], ["strategy", strategy], ["modality", modality],
-    ["effort", detail.effort],
+  for (const [name, value] of [["model", model], ...page.MODES.map((axis) => [axis.name, detail[axis.name]]),
     ["latency", latency === null ? null : latency + " s"], ["prompt tokens", detail.prompt_tokens],
     ["completion tokens", detail.completion_tokens], ["cost", cost === null ? null : "$" + cost]]) {
     if (value !== null && value !== undefined) rest.append(fact(name, value));

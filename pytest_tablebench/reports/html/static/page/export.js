@@ -14,9 +14,13 @@ const cell = (value) => {
   if (/^\s*[=+\-@＝＋－＠]|^[\t\r\n]/u.test(text) && !NUMBER.test(text)) text = "'" + text;
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 };
+// The names of a case on the axes.
+const names = (i, detail) => page.AXES
+  .map(({ name, in_grid }) => [name, in_grid ? page.data.names[name][page.columns[name][i]] : detail[name]])
+  .filter(([, value]) => value !== undefined);
 const whole = async (i) => {
   const { data, columns: of } = page, detail = await entry("details", i), example = page.exampleOf(i);
-  const { id, reply, prediction, references, parts, strategy, modality, model, metric, flags, why } = detail;
+  const { id, reply, prediction, references, parts, model, metric, flags, why } = detail;
   const other = detail.before, replies = other?.is_same ? detail : other;
   const before = !of.outcome_before ? {} : {
     outcome_before: other ? OUTCOMES[other.outcome] : null, score_before: other ? other.score : null,
@@ -24,8 +28,7 @@ const whole = async (i) => {
   };
   return {
     case_id: id, dataset: data.names.dataset[example.dataset], example_id: example.id,
-    serializer: data.names.serializer[of.serializer[i]], perturbation: data.names.perturbation[of.perturbation[i]],
-    strategy, modality, ...detail.effort ? { effort: detail.effort } : {}, model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
+    ...Object.fromEntries(names(i, detail)), model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
     reason: of.reason[i] < 0 ? null : data.reasons[of.reason[i]], question: example.question, prediction, raw: reply,
     cut: detail.reply_length > (reply ?? "").length || detail.prediction_length > (prediction ?? "").length,
     references, parts, checks: Object.fromEntries(detail.checks.map(({ name, passed }) => [name, passed])), flags, ...why ? { why } : {},
@@ -76,10 +79,7 @@ const again = (i, detail) => {
   const { data, columns: of } = page, id = detail.id.split("/").slice(1, 4);
   const end = of.repeat[i] > 1 ? "-r" + of.repeat[i] : "";
   return ["pytest", "--model=" + detail.model, "--bench-dataset=" + data.names.dataset[page.exampleOf(i).dataset],
-    "--bench-serializer=" + data.names.serializer[of.serializer[i]],
-    "--bench-perturbation=" + data.names.perturbation[of.perturbation[i]],
-    "--bench-strategy=" + detail.strategy, "--bench-modality=" + detail.modality,
-    ...detail.effort ? ["--bench-effort=" + detail.effort] : [], ...data.facts.again,
+    ...names(i, detail).map(([axis, name]) => "--bench-" + axis + "=" + name), ...data.facts.again,
     "-k", "[" + id.join("-") + end + "]"].map(quoted).join(" ");
 };
 panel(55, (i, detail) => {

@@ -34,15 +34,15 @@ const counts = (cases) => {
 declare("group");
 page.ready(() => {
   const { data, columns: of } = page, box = byId("group");
-  const AXES = ["example", "serializer", "perturbation", "strategy", "modality", "effort", "model"];
-  const alike = (i) => AXES.map((axis) => of[axis]?.[i]).join("/");
+  const axes = page.AXES.map((axis) => axis.name);
+  const alike = (i) => ["example", ...axes, "model"].map((axis) => of[axis]?.[i]).join("/");
   if (of.repeat.some((repeat) => repeat > 1)) group("repeats", "repeats of a case", alike, { fold: (i) => page.how(i, false) });
   group("answers", "equal answers to an example", (i) => of.example[i] + "/" + of.outcome[i] + "/" + of.answer_number[i],
     { fold: (i) => "answer " + (of.answer_number[i] + 1) + ": " + (of.answer[i] || "none") });
   group("id", "example", (i) => of.example[i], { name: (i) => page.columnsOf().get("id").value(i) });
   group("dataset", "dataset", (i) => page.exampleOf(i).dataset, { name: (i) => data.names.dataset[page.exampleOf(i).dataset] });
   for (const [key, { label, value }] of page.columnsOf()) {
-    if (/^(serializer|perturbation|strategy|modality|effort|model|outcome|reason|tag:.*|part:.*|before)$/.test(key)) group(key, label.toLowerCase(), value);
+    if (axes.includes(key) || /^(model|outcome|reason|tag:.*|part:.*|before)$/.test(key)) group(key, label.toLowerCase(), value);
   }
   box.append(new Option(groups.has("repeats") ? "repeats of a case (default)" : "nothing", ""));
   if (groups.has("repeats")) box.append(new Option("nothing", "none"));

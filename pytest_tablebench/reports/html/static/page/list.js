@@ -5,7 +5,7 @@ const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = m
 // Characters in a line on a phone; wide ones, such as Chinese, count as two.
 const SIGNS = 26, wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0);
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, wide(text)), 0);
-const GRID = ["serializer", "perturbation"], MODES = ["strategy", "modality", "effort", "model"];
+const GRID = page.GRID.map((axis) => axis.name), MODES = [...page.MODES.map((axis) => axis.name), "model"];
 let rows = [], active = -1, names = {}, tall = 56;
 
 // Names cut in the middle, since they differ at both ends, and numbered if the cut makes them equal.

@@ -1,4 +1,4 @@
-"""The figure of score against price for the efforts of a benchmark."""
+"""The figure of score against price for the settings of a benchmark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pytest_tablebench.config.axes import Axis
 from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.html._figures import BLUE, INK, Canvas, ChartAxes, Plot, decades
 from pytest_tablebench.util.names import printable
@@ -15,7 +16,7 @@ _TOKENS = ("tokens_per_answer", 1.0, "tokens of an answer")
 
 
 class _Place(NamedTuple):
-    """An effort: its price, its score, and the interval of the score."""
+    """A setting: its price, its score, and the interval of the score."""
 
     name: str
     price: float
@@ -24,17 +25,19 @@ class _Place(NamedTuple):
     high: float
 
 
-def effort_plot(benchmark: str, figures: Mapping[str, Mapping[str, Any]]) -> Plot | None:
-    """Draw the score of each effort, with its 95 % interval, over its price.
+def setting_plot(
+    benchmark: str, axis: Axis, figures: Mapping[str, Mapping[str, Any]]
+) -> Plot | None:
+    """Draw the score of each setting, with its 95 % interval, over its price.
 
-    The price is in tokens if the cost of an effort is unknown. None with fewer than two places.
+    The price is in tokens if the cost of a setting is unknown. None with fewer than two places.
     """
     for key, factor, unit in (*_UNITS, _TOKENS):
         places = [
             place for name, entry in figures.items() if (place := _place(name, entry, key, factor))
         ]
         if len(places) == len(figures) > 1:
-            return _drawn(benchmark, places, unit)
+            return _drawn(f"{printable(benchmark, 40)} by {axis.name}", places, unit)
     return None
 
 
@@ -46,7 +49,7 @@ def _place(name: str, entry: Mapping[str, Any], key: str, factor: float) -> _Pla
     return _Place(printable(name, 20), factor * price, score, low, high)
 
 
-def _drawn(benchmark: str, places: list[_Place], unit: str) -> Plot:
+def _drawn(about: str, places: list[_Place], unit: str) -> Plot:
     prices = [place.price for place in places]
     low, high = min(prices) / 1.4, max(prices) * 1.4
     start, end = math.log10(low), math.log10(high)
@@ -66,5 +69,5 @@ def _drawn(benchmark: str, places: list[_Place], unit: str) -> Plot:
     text = ", ".join(
         f"{place.name}: {number(place.score)} at {place.price:,.4g}" for place in ordered
     )
-    title = f"Score and price of {printable(benchmark, 40)} by effort"
+    title = f"Score and price of {about}"
     return Plot(title, f"{text} ({unit})", canvas.svg())

@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from pytest_tablebench.reports.effort_text import effort_lines
+from pytest_tablebench.config.axes import AXES
+from pytest_tablebench.reports.cheapest_text import setting_lines
 from pytest_tablebench.results import summarize
-from pytest_tablebench.results.efforts import choose
+from pytest_tablebench.results.cheapest import choose
 from pytest_tablebench.results.gates import judge_gates
+
+
+EFFORT = next(axis for axis in AXES if axis.name == "effort")
 
 
 def records(scores: dict[str, list[float]], **further: Any) -> list[dict[str, Any]]:
@@ -37,7 +41,7 @@ def records(scores: dict[str, list[float]], **further: Any) -> list[dict[str, An
 
 
 def block(scores: dict[str, list[float]], margin: float = 0.01) -> dict[str, Any]:
-    summary = summarize(records(scores), effort_margin=margin)
+    summary = summarize(records(scores), margins={"effort": margin})
     entry: dict[str, Any] = summary["benchmarks"]["b"]["efforts"]
     return entry
 
@@ -180,10 +184,10 @@ def test_the_cheapest_effort_is_named_in_one_sentence(
     prices: dict[str, float | None], states: dict[str, Any], cheapest: str | None, sentence: str
 ) -> None:
     entries = figures(prices, states)
-    choice = choose(entries, "high")
+    choice = choose(entries, "high", EFFORT)
     assert choice["cheapest"] == cheapest
     content = {"reference": "high", "margin": 0.01, "settings": entries, **choice}
-    assert effort_lines({"benchmarks": {"b": {"efforts": content}}}) == [sentence]
+    assert setting_lines({"benchmarks": {"b": {"efforts": content}}}) == [sentence]
 
 
 @settings(deadline=None, max_examples=40)

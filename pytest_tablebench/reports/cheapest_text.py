@@ -1,15 +1,18 @@
-"""Score, tokens and price of each effort, and the cheapest that is not worse, as text."""
+"""Score, tokens and price of each setting, and the cheapest that is not worse, as text.
+
+Settings are the names on an axis that does not change the question.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.reports.formats import aligned, interval, money, number, percent, signed
 from pytest_tablebench.util.names import printable
 
-EFFORTS = (
-    "effort",
+_COLUMNS = (
     "performance",
     "95 % interval",
     "no answer",
@@ -20,21 +23,39 @@ EFFORTS = (
     "95 % interval",
     "verdict",
 )
-"""The columns of `effort_rows`; the difference is to the highest effort, on pairs."""
+"""The columns behind the name; the difference is to the reference, on pairs."""
 
 
-def effort_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return score, tokens and price of each effort, a cell for each of `EFFORTS`."""
-    block = benchmark.get("efforts")
-    return [] if block is None else [_row(*entry) for entry in block["settings"].items()]
+class SettingTable(NamedTuple):
+    """The settings of a benchmark on one axis. `columns` begins with the name of the axis."""
+
+    benchmark: str
+    axis: Axis
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
-def _row(effort: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
+def setting_tables(benchmarks: Mapping[str, Mapping[str, Any]]) -> list[SettingTable]:
+    """Return score, tokens and price of each setting; no table of an axis without several."""
+    return [
+        SettingTable(
+            name,
+            axis,
+            (axis.name, *_COLUMNS),
+            [_row(*entry) for entry in figures[axis.plural]["settings"].items()],
+        )
+        for name, figures in benchmarks.items()
+        for axis in SAME_QUESTION
+        if axis.plural in figures
+    ]
+
+
+def _row(name: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
     paired, thinking = figures.get("paired"), figures.get("reasoning_tokens")
     tokens, total = figures.get("tokens_per_answer"), figures.get("completion_tokens")
     usd = figures.get("usd_per_answer")
     return (
-        printable(effort, 20),
+        printable(name, 20),
         number(figures["performance"]),
         interval(figures["ci95"]["performance"]),
         percent(figures["no_answer"]),
@@ -51,36 +72,34 @@ def _paired(paired: Mapping[str, Any] | None) -> tuple[str, str, str]:
     return signed(paired["difference"]), interval(paired["ci95"], sign=True), paired["state"]
 
 
-def effort_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each benchmark with several efforts: the cheapest not worse."""
+def setting_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each benchmark and axis with several settings: the cheapest of them."""
     return [
-        f"{printable(name, 60)}: {_sentence(benchmark['efforts'])}"
+        f"{printable(name, 60)}: {_sentence(axis, benchmark[axis.plural])}"
         for name, benchmark in summary["benchmarks"].items()
-        if "cheapest" in benchmark.get("efforts", {})
+        for axis in SAME_QUESTION
+        if "cheapest" in benchmark.get(axis.plural, {})
     ]
 
 
-def _sentence(block: Mapping[str, Any]) -> str:
+def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
     cheapest, reference = block["cheapest"], printable(block["reference"], 20)
     margin = f"{block['margin']:g}"
     if cheapest is None:
         return (
-            f"undecided whether a cheaper effort than {reference} is not worse by more than "
+            f"undecided whether a cheaper {axis.name} than {reference} is not worse by more than "
             f"{margin}: {', '.join(_missing(block))}"
         )
+    start = f"the cheapest {axis.name} that is not worse"
     if cheapest == block["reference"]:
-        return (
-            f"the cheapest effort that is not worse is {reference}, the highest: every cheaper one "
-            f"is worse by more than {margin}"
-            if _has_cheaper(block)
-            else f"the cheapest effort that is not worse is {reference}, the highest"
-        )
+        rest = f": every cheaper one is worse by more than {margin}" if _has_cheaper(block) else ""
+        return f"{start} is {reference}, the highest{rest}"
     paired = block["settings"][cheapest]["paired"]
     share = block["share"]
     price = "" if share is None else f", at {percent(share)} of its {_PRICES[block['by']]}"
     rest = f"; {', '.join(_missing(block))}" if block["undecided"] else ""
     return (
-        f"the cheapest effort that is not worse than {reference} is {printable(cheapest, 20)} "
+        f"{start} than {reference} is {printable(cheapest, 20)} "
         f"(difference {signed(paired['difference'])}, 95 % interval "
         f"{interval(paired['ci95'], sign=True)}, margin {margin}){price}{rest}"
     )
@@ -98,20 +117,20 @@ def _has_cheaper(block: Mapping[str, Any]) -> bool:
 
 
 def _missing(block: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what would decide each undecided effort."""
-    for effort in block["undecided"]:
-        name, count = printable(effort, 20), block["settings"][effort]["paired"]["more_examples"]
+    """Yield what would decide each undecided setting."""
+    for setting in block["undecided"]:
+        name, count = printable(setting, 20), block["settings"][setting]["paired"]["more_examples"]
         if count is None:
             yield f"no number of examples would soon tell for {name}"
         else:
             yield f"about {count:,} more examples would tell for {name}"
 
 
-def effort_plan_lines(plans: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the table of a plan by effort; empty without several. Entries are as `EffortPlan`."""
+def setting_plan_lines(axis: Axis, plans: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the table of a plan by setting; empty without several. One entry each."""
     rows = [
         (
-            printable(plan["effort"], 20),
+            printable(plan[axis.name], 20),
             f"{plan['calls']:,}",
             f"{plan['hits']:,}",
             _or_dash(plan["completion_tokens"], "{:,}".format),
@@ -123,7 +142,7 @@ def effort_plan_lines(plans: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
     if not rows:
         return []
-    header = ("effort", "calls", "stored", "tokens at most", "price at most")
+    header = (axis.name, "calls", "stored", "tokens at most", "price at most")
     table = [(*header, "tokens of a stored reply", "expected price"), *rows]
     return [f"  {line}" for line in aligned(table)]
 
