@@ -88,7 +88,7 @@ def with_axes(cls: Class) -> Class:
     for axis in AXES:
         if axis.name not in cls.__annotations__:
             cls.__annotations__[axis.name] = "str | None"
-            setattr(cls, axis.name, field(default=axis.default, kw_only=True))
+            setattr(cls, axis.name, field(default=axis.default))
     return cls
 
 

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_tablebench.config.axes import SAME_QUESTION
+from pytest_tablebench.config.axes import MODES, SAME_QUESTION
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
@@ -264,6 +264,7 @@ class RunWriter:
 
     def _run_data(self, model_run: ModelRun, exit_code: int | None = None) -> dict[str, Any]:
         """Return the content of `run.json`; without an exit code the run is still running."""
+        grid = self.facts.get("grid") or {}
         status, end = "running", None
         if exit_code is not None:
             status = "complete" if self.complete(model_run.model) else "incomplete"
@@ -277,8 +278,11 @@ class RunWriter:
             "params_sent": without_secrets(self._sent(model_run.model)),
             "params_dropped": self._dropped(model_run.model),
             **self._retirements(model_run.model),
-            "strategy": self._axis("strategies", "direct"),
-            "modality": self._axis("modalities", "text"),
+            **{
+                axis.name: ",".join(grid.get(axis.plural) or [str(axis.default)])
+                for axis in MODES
+                if not axis.is_optional
+            },
             "grid": self.facts.get("grid"),
             "by_dataset": _with_inapplicable(self.facts.get("by_dataset", {}), model_run),
             "judge_params": self.facts.get("judge_params", {}),
@@ -341,9 +345,6 @@ class RunWriter:
         }
         return {name: day for name, day in days.items() if day is not None}
 
-    def _axis(self, name: str, usual: str) -> str:
-        return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
-
 
 def _if_any(name: str, entry: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: dict(entry)} if entry else {}
@@ -370,7 +371,9 @@ def _option_entries(settings: Settings) -> dict[str, Any]:
         if option.recorded is not None and "." not in option.recorded
     }
     several = {axis.name: list(settings.names_on(axis)) for axis in SAME_QUESTION}
-    margins = {name: getattr(settings, name) for name in (f"{axis}_margin" for axis in several)}
+    margins = {
+        name: getattr(settings, name, None) for name in (f"{axis}_margin" for axis in several)
+    }
     return entries | {
         "params": without_secrets(settings.request_params()),
         **{

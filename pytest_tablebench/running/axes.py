@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.axes import DIRECT, MODES, SAME_QUESTION, TEXT
+from pytest_tablebench.config.axes import DIRECT, MODES, TEXT
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.paper_settings import FLAG
@@ -248,17 +248,14 @@ class Axes:
         if not datasets:
             strategies = [options.strategies or (DIRECT,)]
             shown = [defaults.serializers for defaults in all_defaults]
-        return {
+        grid = {
             "serializers": _unique(shown),
             "perturbations": _unique(defaults.perturbations for defaults in all_defaults),
             "strategies": _unique(strategies),
             "modalities": list(self.modalities(*datasets) or options.modalities or (TEXT,)),
-            **{
-                axis.plural: list(names)
-                for axis in SAME_QUESTION
-                if (names := options.names_on(axis))
-            },
         }
+        further = {axis.plural: list(options.names_on(axis)) for axis in MODES}
+        return grid | {name: names for name, names in further.items() if name not in grid and names}
 
     def modes(self, dataset: str) -> dict[str, Sequence[str]]:
         """Return the names on the axes that are in no grid, by plural; only those with names."""

@@ -16,7 +16,6 @@ from pytest_tablebench.results import summarize
 from pytest_tablebench.results.cheapest import choose
 from pytest_tablebench.results.gates import judge_gates
 
-
 EFFORT = next(axis for axis in AXES if axis.name == "effort")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.reports.html._details import (
     DETAIL_BUDGET,
     DETAILS,
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 _SHARED = frozenset(
     {
-        *("model", "benchmark", "dataset", "example_id", "serializer", "perturbation"),
-        *("strategy", "modality", "outcome", "metric", "part", "reason", "cluster"),
+        *("model", "benchmark", "dataset", "example_id", *(axis.name for axis in NAMED)),
+        *("outcome", "metric", "part", "reason", "cluster"),
     }
 )
 """Fields whose texts many records share."""
