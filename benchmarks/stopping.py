@@ -1,4 +1,4 @@
-"""The share of the planned cases that each stopping rule needs for its decision.
+"""The share of the planned cases that the stopping rule needs for its decision.
 
     python benchmarks/stopping.py [--runs 20]
 
@@ -15,8 +15,7 @@ from itertools import islice, product
 from statistics import mean
 
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import make_rule, order
-from pytest_tablebench.results.gates._stopping import RULES, RuleName
+from pytest_tablebench.results.gates import StoppingRule, order
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -46,10 +45,10 @@ def cells(examples: int, configurations: int, level: float, seed: int) -> list[S
     return found
 
 
-def share(rule_name: RuleName, gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
+def share(gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
     """Return the share of the cases that the rule had received when it decided."""
-    rule = make_rule(rule_name, [gate], new, baseline=old if "baseline" in gate else None)
-    for number, record in enumerate(order(new, rule_name), start=1):
+    rule = StoppingRule([gate], new, baseline=old if "baseline" in gate else None)
+    for number, record in enumerate(order(new), start=1):
         rule.feed(record)
         if rule.decided:
             return number / len(new)
@@ -61,21 +60,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20)
     runs = parser.parse_args().runs
-    print(f"{'share of cases asked':<34}" + "".join(f"{name:>10}" for name in RULES))
-    for what, examples, configurations, level, gate, drop in PLACES:
-        shares = []
-        for name in RULES:
-            found = [
-                share(
-                    name,
-                    gate,
-                    cells(examples, configurations, level - drop, seed),
-                    cells(examples, configurations, level, seed),
-                )
-                for seed in range(runs)
-            ]
-            shares.append(mean(found))
-        print(f"{what:<34}" + "".join(f"{value:>10.2f}" for value in shares), flush=True)
+    for about, examples, configurations, level, gate, drop in PLACES:
+        shares = [
+            share(
+                gate,
+                cells(examples, configurations, level - drop, seed),
+                cells(examples, configurations, level, seed),
+            )
+            for seed in range(runs)
+        ]
+        print(f"{about:<34}{mean(shares):>10.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -252,8 +252,6 @@ def read_settings(
     _check_executor(values)
     if "plan_json" in values:
         values["plan"] = True
-    if values.get("stop_rule") == "auto":  # without a name: the rule that suits the gates
-        values["stop_rule"] = "point" if values.get("gate_point") else "passes"
     if "max_age" in values:
         oldest = datetime.now(UTC) - timedelta(seconds=values["max_age"])
         values["oldest"] = oldest.isoformat(timespec="microseconds")

@@ -263,7 +263,7 @@ def pytest_collection_modifyitems(
         config.hook.pytest_deselected(items=left_out)
     settings = case_session.settings
     if settings.stop_rule is not None:
-        arrange(items, settings.stop_rule, settings.seed)
+        arrange(items, settings.seed)
 
 
 @pytest.hookimpl(tryfirst=True)

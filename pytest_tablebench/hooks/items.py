@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 
@@ -44,15 +43,15 @@ def key_of(item: pytest.Item) -> str:
     return f"{item.config.stash[CASE_SESSION].cases.item_prefix}{place_of(item) or 0}"
 
 
-def arrange(items: list[pytest.Item], rule: Any, seed: int) -> None:
-    """Sort items into the order that a stopping rule needs; items without a case come first.
+def arrange(items: list[pytest.Item], seed: int) -> None:
+    """Sort items into the order that the stopping rule needs; items without a case come first.
 
     Items whose cases differ only in the model follow each other.
     """
     from pytest_tablebench.results.gates import order
 
     cases = [case_of(item) for item in items]
-    arranged = order([case for case in cases if case is not None], rule, seed)
+    arranged = order([case for case in cases if case is not None], seed)
     places = {case.case_id: place for place, case in enumerate(arranged)}
     keys = [-1 if case is None else places[case.case_id] for case in cases]
     items[:] = [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]

@@ -18,7 +18,6 @@ from pytest_tablebench.results.gates import (
     StoppingRule,
     baseline_needed,
     gate_without_baseline,
-    make_rule,
     parse_gates,
     plan_gates,
 )
@@ -82,11 +81,10 @@ class Verdicts:
             )
         if settings.stop_rule is not None and settings.repeats > 1:
             raise SettingsError("--bench-stop-when-decided cannot be used with --bench-repeats")
-        if settings.gate_point and settings.stop_rule not in {None, "point"}:
+        if settings.gate_point and settings.stop_rule is not None:
             raise SettingsError(
-                f"--bench-gate-point cannot be used with "
-                f"--bench-stop-when-decided={settings.stop_rule}, which judges by intervals. "
-                f"Omit it, or use --bench-stop-when-decided=point"
+                "--bench-gate-point cannot be used with --bench-stop-when-decided, which judges by "
+                "intervals; omit one of them"
             )
         self._rules: dict[str, StoppingRule] = {}
 
@@ -230,8 +228,7 @@ class Verdicts:
         if settings.stop_rule is None or not self._gates:
             return
         baseline = None if settings.baseline is None else read_records(settings.baseline)
-        self._rules[model] = make_rule(
-            settings.stop_rule,
+        self._rules[model] = StoppingRule(
             self._gates,
             cases,
             baseline=baseline,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pytest_tablebench.results._intervals import clopper_pearson, holm
 from pytest_tablebench.results.gates import judge_gates, mcnemar
 from pytest_tablebench.results.gates._power import power, smallest_drop
-from pytest_tablebench.results.gates._wealth import Wealth
 
+from .betting import Wealth
 from .replay import Record, differences, replays
 
 ELSEWHERE = ("bootstrap", "flips", "t_interval", "other_methods_agree")

@@ -281,12 +281,12 @@ def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
     rows = [[f"e{number:03}", f"Question {number}?", ["36"]] for number in range(100)]
     bench.data(toy=rows)
     decided, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
-    arguments = ("--bench-stop-when-decided=point", f"--bench-gate={decided}")
+    arguments = ("--bench-stop-when-decided", f"--bench-gate={decided}")
     assert bench.run("--model=echo/any", *FORMATS, *arguments, results="a").ret == 0
     assert read_run_json(bench.path / "a")["cases_saved"] > 0
     code, out, _ = command(capsys, "rejudge", "a")
     assert code == 0
-    assert "betting without replacement" in out
+    assert "Decided after pass 1 of 4" in out
     code, out, _ = command(capsys, "rejudge", "a", "--bench-gate", decided, "--bench-gate", other)
     assert code == 11
     assert "its own gates were decided" in out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from itertools import groupby, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -122,7 +122,7 @@ def test_only_the_last_attempt_of_a_case_counts_for_stopping(bench, workers):
     bench.examples(10)
     bench.model(plan(1))
     gates = options(["all.no_answer <= 0", "toy.performance >= 0.1"])
-    result = bench.way(workers)("--model=flaky/x", f"{STOP}=point", *gates)
+    result = bench.way(workers)("--model=flaky/x", STOP, *gates)
     assert (result.ret, bench.states()) == (0, ["holds", "holds"])
     assert "rerun" in result.outlines[-1]
     assert len(bench.records()) >= 10
@@ -248,15 +248,14 @@ def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
 
 
 @ALONE_OR_BOTH
-def test_the_same_answers_hold_a_baseline_gate_under_each_rule(bench, workers):
+def test_the_same_answers_hold_a_baseline_gate(bench, workers):
     bench.run(bench.model(plan(0.7), "old"), TWO_FORMATS, results="before")
     gates = options(["toy.performance >= baseline - 0.05"])
-    for rule in ("passes", "anytime", "point"):
-        arguments = (TWO_FORMATS, f"{STOP}={rule}", "--bench-baseline=before", *gates)
-        result = bench.way(workers)(bench.model(plan(0.7)), *arguments, results=rule)
-        assert (result.ret, bench.states(rule)) == (0, ["holds"]), rule
-        if rule != "point":  # that rule compares only scores, never texts
-            assert bench.gates(rule)[0]["identical"]
+    arguments = (TWO_FORMATS, STOP, "--bench-baseline=before", *gates)
+    result = bench.way(workers)(bench.model(plan(0.7)), *arguments)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+    assert bench.gates()[0]["identical"]
+    assert bench.facts()["stop_rule"] == "passes"
 
 
 @ALONE_OR_BOTH
@@ -273,47 +272,17 @@ def test_a_gate_on_unplanned_cases_stays_undecided_and_does_not_delay_the_stop(b
     assert "All gates with planned cases were decided after" in result.stdout.str()
 
 
-def test_gate_point_uses_its_own_stopping_rule(bench):
-    point = "--bench-gate-point"
-    model, gate = bench.model(plan(0.9)), f"--bench-gate={HOLDS}"
-    result = bench.run(model, GRID, point, STOP, gate)
-    assert (result.ret, bench.gates()[0]["method"]) == (0, "betting without replacement")
-    assert bench.facts()["stop_rule"] == "point"
-    refused = bench.run(model, GRID, point, f"{STOP}=anytime", gate, results="other")
+def test_estimates_alone_do_not_stop_a_run(bench):
+    arguments = (GRID, "--bench-gate-point", STOP, f"--bench-gate={HOLDS}")
+    refused = bench.run(bench.model(plan(0.9)), *arguments)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "use --bench-stop-when-decided=point" in refused.stderr.str()
-    assert not (bench.path / "other").exists()
+    assert "--bench-gate-point cannot be used with" in refused.stderr.str()
+    assert not (bench.path / "run").exists()
 
 
 def test_without_a_stopping_rule_the_order_is_unchanged(bench):
     bench.run(bench.model(plan(0.9)), TWO_FORMATS, f"--bench-gate={HOLDS}")
     assert examples(bench.asked()) == [name for name in names(EXAMPLES) for _ in range(2)]
-
-
-# Example by example
-
-
-@pytest.mark.parametrize(
-    ("right", "state", "code", "workers"), [("right", "holds", 0, 0), ("wrong", "fails", 10, 2)]
-)
-def test_the_anytime_rule_ends_between_examples(bench, right, state, code, workers):
-    # Against a mean of at most .5 every right example multiplies the bet f by 1 + f. The mean
-    # over f = .025, .075, ..., .975 of (1 + f) ** t is about (2 ** (t + 1) - 1) / (t + 1): 186
-    # after 10 examples and 341 after 11, beyond 2 / .01 = 200. "Fails" mirrors it.
-    model = bench.model(dict.fromkeys(names(EXAMPLES), right))
-    arguments = [model, GRID, f"{STOP}=anytime", f"--bench-gate={HOLDS}"]
-    result = bench.way(workers)(*arguments)
-    assert (result.ret, bench.states()) == (code, [state])
-    case_ids = bench.asked()
-    wealth = [sum((1 + (j - 0.5) / 20) ** t for j in range(1, 21)) / 20 for t in range(100)]
-    needed = next(t for t, value in enumerate(wealth) if value >= 200)
-    assert needed == 11
-    first = in_order(bench, *arguments)[: needed * 4]
-    assert [len(list(group)) for _, group in groupby(examples(first))] == [4] * needed
-    if workers:
-        assert after(bench, first) < AT_HAND * workers
-    else:
-        assert case_ids == first
 
 
 # Calls by the engine

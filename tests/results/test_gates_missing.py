@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.results.gates import further_examples, judge_gates, make_rule, order
+from pytest_tablebench.results.gates import StoppingRule, further_examples, judge_gates, order
 from tests.results.test_judged_gates import World, judged, world
 from tests.support.gate_rows import cell, judge, rows
 from tests.support.gate_worlds import Record
@@ -124,13 +124,12 @@ def test_marks_that_labels_correct_fall_by_the_missing_ones(world: World):
     assert "only because missing answers are left out" in partial.reason
 
 
-@pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
-def test_a_run_does_not_stop_at_a_gate_that_its_missing_answers_leave_open(rule):
+def test_a_run_does_not_stop_at_a_gate_that_its_missing_answers_leave_open():
     def follow(records, *gates):
         cases = [Record(row["dataset"], row["example_id"], "s", "p") for row in records]
         by_name = {row["example_id"]: row for row in records}
-        stopping = make_rule(rule, gates, cases)
-        for case in order(cases, rule):
+        stopping = StoppingRule(gates, cases)
+        for case in order(cases):
             stopping.feed(by_name[case.example_id])
         return stopping
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import judge_gates, make_rule, order, plan_gates
-from pytest_tablebench.results.gates._stopping import RULES
+from pytest_tablebench.results.gates import StoppingRule, judge_gates, order, plan_gates
 from tests.results.test_slices import cell, example
 
 Records = list[ScoreRow]
@@ -175,8 +174,7 @@ def test_the_part_memory_is_over_cases_with_a_changed_answer():
     )
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_a_stopping_rule_decides_slices_and_parts_only_at_the_end(name):
+def test_the_stopping_rule_decides_slices_and_parts_only_at_the_end():
     records = [
         replace(r, parts={"em": 1.0}, preserves_meaning=r.serializer != "f2")
         for n in range(24)
@@ -184,11 +182,11 @@ def test_a_stopping_rule_decides_slices_and_parts_only_at_the_end(name):
     ]
     records = [replace(r, perturbation="cut") if r.serializer == "f2" else r for r in records]
     texts = ["d{k=1}.em >= 0.5", "d.consistency >= 0.5", "d.changed_meaning >= 0.5"]
-    rule = make_rule(name, texts, records, altered=["cut"])
-    for record in order(records, name)[:-1]:
+    rule = StoppingRule(texts, records, altered=["cut"])
+    for record in order(records)[:-1]:
         rule.feed(record)
         assert not rule.decided
-    rule.feed(order(records, name)[-1])
+    rule.feed(order(records)[-1])
     states = [(result.state, result.n_examples) for result in rule.results()]
     assert states == [("holds", 12), ("holds", 24), ("holds", 24)]
 

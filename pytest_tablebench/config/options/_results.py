@@ -94,13 +94,12 @@ RESULTS = (
     Option(
         "--bench-stop-when-decided",
         "RULE",
-        "stop asking when every gate is decided. Rules: passes (look after 1, 2, 4, 8 and 16 "
-        "configurations of every example), anytime (after each example) or point (after each case, "
-        "for --bench-gate-point). Without a rule: the one that suits the gates",
+        "stop asking when every gate is decided. The rule `passes`, which needs no name, asks "
+        "every example once in each pass, and looks after 1, 2, 4, 8 and 16 passes",
         setting="stop_rule",
-        read=choice("auto", "passes", "anytime", "point"),
+        read=choice("passes"),
         differs=ignore("cases that were not asked are counted"),
-        bare="auto",
+        bare="passes",
     ),
     Option(
         "--bench-open",

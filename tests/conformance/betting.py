@@ -1,15 +1,16 @@
-"""Compute betting wealth, evidence that is valid at any moment (spec: statistics.md 10.2, 10.3)."""
+"""Betting wealth, for its golden records; no rule of the package bets (statistics.md 10.2)."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal
 
-from pytest_tablebench.util.arrays import np
+import numpy as np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_columns import Floats
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 BETS = 20
 SHARES = [(number + 0.5) / BETS for number in range(BETS)]
@@ -32,8 +33,7 @@ class Wealth:
 
     `log_above` is the logarithm of the wealth against "the mean is at most the threshold",
     `log_below` against "at least". Either is infinite if the population's remaining values can no
-    longer bring the mean to that side. The peaks are the largest so far: 1 / exp(peak) is a
-    p-value at any moment.
+    longer bring the mean to that side.
     """
 
     def __init__(
@@ -44,7 +44,6 @@ class Wealth:
         self.goal = math.inf if alpha is None else math.log(2 / alpha)
         self.decision: Decision | None = None
         self.log_above = self.log_below = 0.0
-        self.peak_above = self.peak_below = 0.0
         self._seen, self._sum = 0, 0.0
         self._wealth = np.zeros((2, BETS))
 
@@ -72,36 +71,9 @@ class Wealth:
         logs[target < 0, 0] = logs[target > 1, 1] = math.inf
         self.log_above, self.log_below = logs[-1].tolist()
         peaks = logs.max(axis=0).tolist()
-        self.peak_above = max(self.peak_above, peaks[0])
-        self.peak_below = max(self.peak_below, peaks[1])
         if max(peaks) >= self.goal:
             first = int((logs >= self.goal).any(axis=1).argmax())
             self.decision = "above" if logs[first, 0] >= self.goal else "below"
-
-
-def betting_interval(
-    values: Floats, alpha: float = 0.05, *, points: int = 400
-) -> tuple[float, float]:
-    """Return the interval of the mean of values in 0..1 that is valid at any moment.
-
-    It contains all means against which neither wealth ever reached 2 / `alpha`, widened to the
-    next multiple of 1 / `points`.
-    """
-    goal = math.log(2 / alpha)
-
-    def is_possible(place: int, *, lower: bool) -> bool:
-        mean = min(1 - EDGE, max(EDGE, place / points))
-        share = np.divide(SHARES, mean if lower else mean - 1)
-        logs = _log_means(_log_wealth((values - mean)[:, None] * share))
-        return not bool((logs >= goal).any())
-
-    # Wealth falls as the tested mean approaches the data, so a binary search finds each end.
-    steps = range(points)
-    low = bisect_left(steps, True, key=lambda step: is_possible(step, lower=True))
-    high = points - bisect_left(
-        steps, True, key=lambda step: is_possible(points - step, lower=False)
-    )
-    return max(0, low - 1) / points, min(points, high + 1) / points
 
 
 def _log_wealth(gains: Floats) -> Floats:
