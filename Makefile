@@ -4,6 +4,7 @@
 #   make lint     ruff and mypy
 #   make coverage run the tests and report the lines and branches that none of them runs
 #   make docs     the documentation site
+#   make reference    the parts of pages that are made from the code
 #   make release-check, dist    what a release still needs; the package, built and tried
 #   make test-versions, test-lowest    a short set on each other Python, on the oldest libraries
 
@@ -29,7 +30,7 @@ RUNS ?= $(VENV)/.runs
 HASHED := install --quiet --no-deps --require-hashes --requirement
 hashed = $(BIN)/python -m uv pip $(HASHED) $(1) --python $(BIN)/python || $(BIN)/python -m pip $(HASHED) $(1)
 
-.PHONY: bench example screenshots test coverage test-versions test-lowest lint docs locks upgrade release-check owner dist clean
+.PHONY: bench example screenshots test coverage test-versions test-lowest lint docs reference locks upgrade release-check owner dist clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(RUNS)
@@ -68,6 +69,10 @@ test-lowest: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -W ignore -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo "open docs/_build/index.html"
+
+# Options, commands, hooks and the like, written into the pages, so that GitHub shows them too.
+reference: $(STAMP)
+	$(BIN)/python docs/reference.py
 
 define environment
 	$(PYTHON) -c "import sys; sys.exit('Python 3.11.5 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11, 5) else 0)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import html
 import re
 import shlex
@@ -17,12 +16,11 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import pytest_tablebench
-from pytest_tablebench import hookspecs
 from pytest_tablebench.cli import make_parser
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.exit_codes import EXIT_CODES
+from tests.support.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -52,27 +50,30 @@ def test_every_metric_has_an_example() -> None:
     assert {name for name, text in sections.items() if f'("{name}", ' not in text} == set()
 
 
-def _text(page: Path) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
+def test_parts_made_from_the_code_are_current() -> None:
+    reference = load_script(DOCS / "reference.py", "reference")
+    texts = {page.name: page.read_text("utf-8") for page in PAGES}
+    stale = [name for name, text in texts.items() if reference.written(text) != text]
+    assert stale == [], "run `make reference`"
+    calls = re.findall(r"^<!-- ([\w-]+).*: begin -->$", "\n".join(texts.values()), re.MULTILINE)
+    assert set(calls) == set(reference.PARTS)
 
 
-def test_the_reference_is_complete(site: Path) -> None:
-    for page in ("option-help", "options"):
-        options = _text(site / f"{page}.html")
-        assert {flag for flag in FLAGS - {"--model"} if flag not in options} == set()
-    assert {one.flag for one in OPTIONS if one.differs.meaning not in options} == set()
-    codes = _text(site / "exit-codes.html")
-    assert {one.code for one in EXIT_CODES if one.with_gates not in codes} == set()
-    files = _text(site / "run-folder.html")
-    assert {field.name for field in fields(Record) if field.name not in files} == set()
-    commands = _text(site / "commands.html")
-    assert {name for name in _commands() if f"tablebench {name}" not in commands} == set()
-    hooks = _text(site / "hooks.html")
-    declared = {name for name in vars(hookspecs) if name.startswith("pytest_tablebench_")}
-    assert declared
-    assert {name for name in declared if name not in hooks} == set()
-    api = _text(site / "api.html")
+def test_no_page_needs_sphinx_to_be_read() -> None:
+    """GitHub shows directives as code; only the contents and the API's signatures are some."""
+    directives = {
+        (page.name, name)
+        for page in PAGES
+        for name in re.findall(r"^`{3,}\{([\w-]+)\}", page.read_text("utf-8"), re.MULTILINE)
+    }
+    assert directives == {("index.md", "toctree"), ("api.md", "eval-rst")}
+
+
+def test_the_site_has_every_public_name(site: Path) -> None:
+    api = html.unescape(re.sub(r"<[^>]+>", "", (site / "api.html").read_text("utf-8")))
     assert {name for name in pytest_tablebench.__all__ if name not in api} == set()
+    files = (DOCS / "run-folder.md").read_text("utf-8")
+    assert {field.name for field in fields(Record) if field.name not in files} == set()
 
 
 def test_every_page_is_listed_for_models_and_in_the_contents(site: Path) -> None:
@@ -80,18 +81,6 @@ def test_every_page_is_listed_for_models_and_in_the_contents(site: Path) -> None
     assert listed == {page.stem for page in PAGES}
     contents = (DOCS / "index.md").read_text("utf-8").splitlines()
     assert {page.stem for page in PAGES} - {"index"} <= set(contents)
-
-
-def _commands() -> Iterator[str]:
-    for name, inner in _below(make_parser()):
-        yield name
-        yield from (f"{name} {below}" for below, _ in _below(inner))
-
-
-def _below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.items()
 
 
 def _console() -> Iterator[tuple[str, str]]:

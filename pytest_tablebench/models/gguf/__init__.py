@@ -1,6 +1,6 @@
 """Models in a file, served on this machine: `gguf:PATH`, and `tablebench/smollm2`.
 
-docs/local-models.md tells how they are used. Here is what is known of the file; the process that
+docs/providers.md describes their use. Here is what is known of the file; the process that
 serves it is `serve`, and the broker of a run starts that.
 """
 
