@@ -23,6 +23,7 @@ from pytest_tablebench.reports.formats import (
     interval,
     number,
     percent,
+    reasons_text,
     signed,
     stored_text,
     unusable_text,
@@ -214,10 +215,7 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
     for benchmark in summary["benchmarks"].values():
         for scope in benchmark["datasets"].values():
             counts.update(scope.get("reasons") or {})
-    if not counts:
-        return []
-    listed = ", ".join(f"{code(name, 60)} {count:,}" for name, count in counts.most_common(20))
-    return [f"No answer by reason: {listed}"]
+    return [code(text, 1500)] if (text := reasons_text(counts)) else []
 
 
 def _changes(comparison: RunComparison | None) -> list[list[str]]:

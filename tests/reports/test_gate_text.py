@@ -70,5 +70,5 @@ def test_every_verdict_names_its_stored_answers_and_unusable_rows():
     without = run | {"store_hits": 0, "datasets": {}}
     assert gate_lines([result], without)[-1] == "The gate holds."
     summary = unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
-    note = verdict([result], run, [])["note"]
-    assert all(text in place for text in (basis, rows) for place in (summary, note))
+    notes = "\n".join(verdict([result], run, [])["notes"])
+    assert all(text in place for text in (basis, rows) for place in (summary, notes))
