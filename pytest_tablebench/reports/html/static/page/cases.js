@@ -161,4 +161,4 @@ document.addEventListener("click", (event) => {
   byId("list").focus({ preventScroll: true });
 });
 Object.defineProperty(page, "visible", { get: () => visible });
-Object.assign(page, { CORRECTED, OUTCOMES, WORDS, choose, cleared, exampleOf, filter, isCorrected, idOf: (i) => wellFormed(page.columns.id[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });
+Object.assign(page, { AXES, CORRECTED, GRID, MODES, OUTCOMES, WORDS, choose, cleared, exampleOf, filter, isCorrected, idOf: (i) => wellFormed(page.columns.id[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });
