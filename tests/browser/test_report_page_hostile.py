@@ -12,7 +12,7 @@ from pytest_tablebench.results import RunFolder, summarize
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.browser import Watched, wait_for
-from tests.support.page_files import Gate, changed
+from tests.support.page_files import changed, gate_result
 from tests.support.page_runs import record, write_run
 
 RUN = "window.hacked=1"
@@ -124,7 +124,8 @@ def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path:
     folder = hostile_page(tmp_path / "run")
     other = hostile_page(tmp_path / "other")
     gates: list[Any] = [
-        Gate(payload, reason=payload, method=payload, notes=(payload,)) for payload in PAYLOADS
+        gate_result(payload, reason=payload, method=payload, notes=(payload,))
+        for payload in PAYLOADS
     ]
     write_page(
         folder,

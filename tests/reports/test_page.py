@@ -12,7 +12,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import compare_runs
-from tests.support.page_files import Gate, block, page, text_of
+from tests.support.page_files import block, gate_result, page, text_of
 from tests.support.page_runs import record, write_run
 from tests.support.present import present
 
@@ -31,7 +31,7 @@ from tests.support.present import present
 def test_the_verdict_is_the_worst_state_of_the_gates(
     tmp_path: Path, states: list[str], title: str, look: str
 ) -> None:
-    soup = page(tmp_path, [record()], gates=[Gate(state=state) for state in states])
+    soup = page(tmp_path, [record()], gates=[gate_result(state=state) for state in states])
     assert text_of(soup, ".verdict .headline") == title
     assert soup.select_one(f".verdict.{look}") is not None
     assert len(soup.select(".gates tbody tr")) == len(states)
@@ -39,7 +39,9 @@ def test_the_verdict_is_the_worst_state_of_the_gates(
 
 def test_the_verdict_names_the_failing_gate_and_its_reason(tmp_path: Path) -> None:
     soup = page(
-        tmp_path, [record()], gates=[Gate(), Gate("b.x >= 1", state="holds", reason="fine")]
+        tmp_path,
+        [record()],
+        gates=[gate_result(), gate_result("b.x >= 1", state="holds", reason="fine")],
     )
     assert text_of(soup, ".verdict .cause") == (
         "all.performance >= 0.5: the interval is below the bound"
@@ -48,8 +50,10 @@ def test_the_verdict_names_the_failing_gate_and_its_reason(tmp_path: Path) -> No
 
 def test_the_gate_table_has_the_figures_of_the_terminal(tmp_path: Path) -> None:
     """A count is over cases and has an exact interval; a difference has a sign."""
-    count = Gate("all.no_answer <= 0.1", 0.0, 0.1, None, n_cases=12, clopper_pearson=(0, 0.2646))
-    less = Gate("d.pass_rate >= baseline - 0.05", 0.04, -0.05, (-0.01, 0.09))
+    count = gate_result(
+        "all.no_answer <= 0.1", 0.0, 0.1, None, n_cases=12, clopper_pearson=(0, 0.2646)
+    )
+    less = gate_result("d.pass_rate >= baseline - 0.05", 0.04, -0.05, (-0.01, 0.09))
     rows = page(tmp_path, [record()], gates=[count, less]).select(".gates tbody tr")
     cells = [[cell.get_text() for cell in row.select("[data-label]")] for row in rows]
     assert cells == [
@@ -117,7 +121,9 @@ def test_a_pass_rate_counts_each_example_once_and_no_changed_meaning(tmp_path: P
 
 def test_a_gate_has_its_whole_reason_its_notes_and_its_method_explained(tmp_path: Path) -> None:
     reason = "contains the bound; " + "x" * 900 + " about 40 more examples would decide it"
-    gate = Gate(state="undecided", method="zero variance", reason=reason, notes=("one <b> table",))
+    gate = gate_result(
+        state="undecided", method="zero variance", reason=reason, notes=("one <b> table",)
+    )
     soup = page(tmp_path, [record()], gates=[gate])
     assert text_of(soup, ".gates .why") == f"{reason} one <b> table zero variance"
     assert reason in text_of(soup, ".verdict .cause")
