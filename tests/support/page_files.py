@@ -31,6 +31,7 @@ class Gate:
     clopper_pearson: tuple[float, float] | None = None
     state: str = "fails"
     reason: str | None = "the interval is below the bound"
+    needs: str = ""
 
 
 def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:
