@@ -52,7 +52,8 @@ def gate_lines(
     lines = fitting(rows, width, left=(0, 1), fewest=3)
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
-        lines += [f"    {printable(note, 400)}" for note in result.notes]
+        more = [*result.notes, *([f"To decide it: {result.needs}."] if result.needs else [])]
+        lines += [f"    {printable(note, 400)}" for note in more]
     return [*lines, verdict_line(results), *filter(None, [stored_text(run), unusable_text(run)])]
 
 

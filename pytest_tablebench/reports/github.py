@@ -149,7 +149,7 @@ def _gate_table(gates: Sequence[GateResult]) -> list[str]:
             interval(gate.interval or gate.clopper_pearson),
             number(gate.bound),
             str(gate.n_examples) if gate.n_cases is None else counted(gate.n_cases, "case"),
-            code(gate.reason, 600) if gate.reason else "",
+            "<br>".join(code(text, 600) for text in (gate.reason, gate.needs) if text),
         )
         for gate in gates
     ]

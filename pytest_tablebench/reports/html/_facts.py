@@ -56,7 +56,10 @@ def verdict(
         subject = "the gate" if total == 1 else f"all {total} gates"
         state, title = "holds", f"Passes: {subject} hold{'s' * (total == 1)}"
     deciding = [gate for gate in gates if state not in {"none", "holds"} and gate.state == state]
-    causes = [f"{gate.gate}: {gate.reason or state}" for gate in deciding[:3]]
+    causes = [
+        "; ".join(filter(None, (f"{gate.gate}: {gate.reason or state}", gate.needs)))
+        for gate in deciding[:3]
+    ]
     if len(deciding) > len(causes):
         causes.append(f"and {len(deciding) - len(causes)} more below")
     return {"state": state, "title": title, "notes": notes, "sentences": causes}

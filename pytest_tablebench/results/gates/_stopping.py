@@ -347,7 +347,7 @@ class StoppingRule(ABC):
         """
         gate, scopes = self.gates[place], self.scopes(self.planned_cells.seen(self.masks))
         result = evaluate_gate(gate, scopes, tail)
-        result = replace(result, se=None, df=None, p=None, notes=(), **facts)
+        result = replace(result.undecided(""), se=None, df=None, notes=(), **facts)
         result = missing_result(gate, result, scopes.sliced(gate), tail, point=self._is_point)
         if result.state != "undecided":
             self.settle(place, result, note)
