@@ -15,6 +15,7 @@ from pytest_tablebench.errors import (
     STOPPED,
     MetricError,
     ModelError,
+    NotJudgedError,
     TableBenchError,
     TableError,
 )
@@ -101,6 +102,8 @@ def annotate(
         report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
         if outcome == "scored" and report.passed:
             _skip(item, report, NO_VERDICT)
+        if report.failed and isinstance(error, NotJudgedError) and error is run.error:
+            report.when = "setup"  # an error, as other missing answers, not a failed test
     message = session.message(run, finding, run.error if run.is_skipped else error)
     if session.settings.snapshot_changes == "fail" and call.when == "call":
         message = _with_snapshot(item, report, message)

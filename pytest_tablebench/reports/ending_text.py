@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,9 +32,6 @@ __all__ = [
 
 SHOWN = 5
 """The number of parts, and of new failures, that are named."""
-
-FEWEST, MOST_TIMES = 5, 100
-"""The fewest examples to extrapolate from, and the largest factor of a proposed number."""
 
 
 def fitted(lines: Iterable[str], width: int | None) -> list[str]:
@@ -117,13 +113,12 @@ def next_lines(
     *,
     there_are: Callable[[str, int], int | None] | None = None,
 ) -> list[str]:
-    """Return what to do next: the report to open, a case to look at, what would decide a gate.
+    """Return what to do next: the report to open, a case to look at, more examples for a gate.
 
     Without a page the first line names the run folder.
 
-    `rerun` is the line on running that case again. A gate is decided by enough examples if its
-    estimate stays as it is, since four times as many halve the interval. `there_are` counts the
-    examples of a gate's datasets up to a number; it returns None if they cannot be counted.
+    `rerun` is the line on running that case again. `there_are` counts the examples of a gate's
+    datasets up to a number; it returns None if they cannot be counted.
     """
     page = folder / "report.html"
     lines = [
@@ -137,15 +132,13 @@ def next_lines(
     if rerun:
         lines.append(rerun)
     for gate in gates:
-        needed = _examples_needed(gate)
-        if needed is not None:
-            most = there_are(gate.gate, needed) if there_are is not None else None
-            few = most is not None and most < needed
-            source = f"; there are only {most:,}" if few else " (--bench-limit)"
+        if gate.n_needed is not None:
+            most = there_are(gate.gate, gate.n_needed) if there_are is not None else None
+            few = most is not None and most < gate.n_needed
+            source = f"there are only {most:,}" if few else "--bench-limit asks more"
             lines.append(
-                f"to decide {printable(gate.gate, 80)}: about {needed:,} examples, "
-                f"{needed - gate.n_examples:,} more than now{source}, if its estimate "
-                f"stays as it is"
+                f"to decide {printable(gate.gate, 80)}: about "
+                f"{counted(gate.n_needed, 'example')}; {source}"
             )
     return lines
 
@@ -170,19 +163,6 @@ def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool)
     """
     line = f"run it again: {printable(shlex.join([program('pytest'), *item, *options]), 500)}"
     return f"{line} (all failed tests: the same command with --lf)" if all_failed else line
-
-
-def _examples_needed(gate: GateResult) -> int | None:
-    """Return about how many examples decide a gate; None if unknown or far too many."""
-    unsure = gate.state == "undecided" and gate.n_cases is None
-    if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
-        return None
-    low, high = gate.interval
-    gap = abs(gate.estimate - gate.bound)
-    if not gap or None in (low, high) or gate.n_examples < FEWEST:
-        return None
-    needed = ceil(gate.n_examples * ((high - low) / 2 / gap) ** 2)
-    return needed if gate.n_examples < needed <= MOST_TIMES * gate.n_examples else None
 
 
 def hidden_line(hidden: Mapping[str, int]) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "numbered",
     "origins_text",
     "percent",
+    "reasons_text",
     "signed",
     "stored_text",
     "unusable_text",
@@ -49,7 +50,7 @@ class NumberStyle:
 
     def number(self, value: Any, digits: int = 3) -> str:
         """Return a number with so many digits; any other value as text."""
-        if value is None:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             return self.unknown
         if not isinstance(value, int | float) or not math.isfinite(value):
             return printable(str(value), 60)
@@ -173,8 +174,15 @@ def unusable_text(run: Mapping[str, Any]) -> str:
     return f"left out, because they cannot be used: {', '.join(texts)}" if texts else ""
 
 
+def reasons_text(counts: Mapping[str, int]) -> str:
+    """Return the reasons for missing answers and the cases of each; empty without any."""
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    reasons = ", ".join(f"{printable(name, 60)} {count:,}" for name, count in ordered[:20])
+    return f"no answer by reason: {reasons}" if reasons else ""
+
+
 def stored_text(run: Mapping[str, Any]) -> str:
-    """Return how many answers of a judged run were stored, and how old the newest is.
+    """Return how many answers of a run were stored, and how old the newest is.
 
     Also what a check of the server has shown, unless it decides the gates. `run` is the content of
     `run.json`; empty if no answer was stored.

@@ -12,6 +12,7 @@ from pytest_tablebench.util.names import counted, out_of, printable, unknown_nam
 
 __all__ = [
     "COLUMNS",
+    "PARTS",
     "STRATEGIES",
     "cluster_lines",
     "declared_parts",
@@ -43,13 +44,13 @@ def scope_row(
     `flag` marks a robustness that may be too high, because configurations are missing. `count` is
     the format of counts.
     """
-    single = "one configuration" in scope["flags"]
-    flag = flag if "incomplete" in scope["flags"] else ""
+    robustness = None if "one configuration" in scope["flags"] else scope["robustness"]
+    flag = flag if "incomplete" in scope["flags"] and robustness is not None else ""
     return (
         name,
         number(scope["performance"]),
         interval(scope["ci95"]["performance"]),
-        "-" if single else number(scope["robustness"]) + flag,
+        number(robustness) + flag,
         percent(scope["pass_rate"]),
         percent(scope["no_answer"]),
         count.format(scope["n_examples"]),
@@ -112,6 +113,9 @@ def scopes(
         if len(benchmark["datasets"]) > 1:
             yield name, benchmark, True, None
 
+
+PARTS = {"partial": "for a list, how much of it is right: F1 over the items"}
+"""What the parts of a score mean whose names do not tell it."""
 
 LISTED = 6
 """Datasets whose examples and tables are listed one by one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.reports.formats import (
@@ -16,10 +16,27 @@ from pytest_tablebench.reports.formats import (
 from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["gate_lines"]
+__all__ = ["gate_lines", "method_lines"]
 
 _HEADER = ("gate", "state", "estimate", "interval", "bound", "method", "examples", "left out")
 _DIGITS = 4
+
+_METHODS = {
+    "effective Clopper-Pearson": "the exact interval of a share, for the number of independent "
+    "examples that the spread of the scores corresponds to. Several questions over one table count "
+    "as fewer",
+    "example Clopper-Pearson": "the exact interval of a share of the examples, because almost all "
+    "of them are right, or almost all wrong",
+    "zero variance": "all examples have the same score, or the same difference. The interval "
+    "allows for other scores among examples that were not asked",
+    "t": "the interval of a mean difference, from the spread of the differences of paired examples",
+    "count": "a number of cases or dollars, which is compared with the bound as it is",
+    "betting": "an interval that is valid after each example, so that the run could stop early",
+    "betting without replacement": "a test that is valid after each case, and that takes into "
+    "account how many planned cases are left",
+    "prediction-powered t": "the interval of the judge's marks, corrected by the labels of people",
+}
+"""What the method of a gate's interval means, by its name in `run.json`."""
 
 
 def gate_lines(
@@ -35,8 +52,15 @@ def gate_lines(
     lines = fitting(rows, width, left=(0, 1), fewest=3)
     for result in results:
         lines.append(f"  {printable(result.gate, 80)}: {printable(result.reason, 400)}")
-        lines += [f"    {printable(note, 400)}" for note in result.notes]
+        more = [*result.notes, *([f"To decide it: {result.needs}."] if result.needs else [])]
+        lines += [f"    {printable(note, 400)}" for note in more]
     return [*lines, verdict_line(results), *filter(None, [stored_text(run), unusable_text(run)])]
+
+
+def method_lines(results: Iterable[GateResult]) -> list[str]:
+    """Return a sentence for each method of the gates' intervals."""
+    methods = dict.fromkeys(result.method for result in results)
+    return [f"{name}: {_METHODS[name]}." for name in methods if name in _METHODS]
 
 
 def _row(result: GateResult) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from pytest_tablebench.reports.formats import (
     interval,
     number,
     percent,
+    reasons_text,
     signed,
     stored_text,
     unusable_text,
@@ -148,7 +149,7 @@ def _gate_table(gates: Sequence[GateResult]) -> list[str]:
             interval(gate.interval or gate.clopper_pearson),
             number(gate.bound),
             str(gate.n_examples) if gate.n_cases is None else counted(gate.n_cases, "case"),
-            code(gate.reason, 600) if gate.reason else "",
+            "<br>".join(code(text, 600) for text in (gate.reason, gate.needs) if text),
         )
         for gate in gates
     ]
@@ -214,10 +215,7 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
     for benchmark in summary["benchmarks"].values():
         for scope in benchmark["datasets"].values():
             counts.update(scope.get("reasons") or {})
-    if not counts:
-        return []
-    listed = ", ".join(f"{code(name, 60)} {count:,}" for name, count in counts.most_common(20))
-    return [f"No answer by reason: {listed}"]
+    return [code(text, 1500)] if (text := reasons_text(counts)) else []
 
 
 def _changes(comparison: RunComparison | None) -> list[list[str]]:

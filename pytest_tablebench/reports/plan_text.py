@@ -189,7 +189,12 @@ def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:
     """Return one line for each gate; models with equal lines share them."""
     together: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for model, gates in by_model.items():
-        rows = tuple((printable(gate.gate, 80), printable(gate.text, 400)) for gate in gates)
+        rows = tuple(
+            (printable(name, 80), printable(text, 400))
+            for gate in gates
+            for name, text in ((gate.gate, gate.text), ("", gate.needs))
+            if text
+        )
         together.setdefault(rows, []).append(printable(model, 60))
     lines = []
     for rows, models in together.items():

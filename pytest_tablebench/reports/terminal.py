@@ -22,6 +22,7 @@ from pytest_tablebench.reports.formats import (
     number,
     origins_text,
     percent,
+    reasons_text,
 )
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
@@ -287,9 +288,8 @@ def _dataset_details(dataset: str, scope: Mapping[str, Any], *, is_verbose: bool
         + (f", {check['untold']} without a verdict" if check["untold"] else "")
         for name, check in informative_checks(scope).items()
     ]
-    if scope["reasons"]:
-        reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
-        lines.append(f"{dataset}: no answer by reason: {reasons}")
+    if reasons := reasons_text(scope["reasons"]):
+        lines.append(f"{dataset}: {reasons}")
     return lines
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FEWEST_LABELS = 20
 """The number of labels below which there is no corrected estimate."""
 
+FEWEST_CLUSTERS = 10
+"""The number of labelled tables (or examples) below which there is none either."""
+
 _CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 _PSEUDO = 0.3
 """The weight of each pseudo-label in units of one label."""
@@ -206,7 +209,7 @@ def corrected_mean(
     is_labelled = np.isfinite(labels)
     n_labels = int(is_labelled.sum())
     labelled_clusters = len(np.unique(clusters[is_labelled]))
-    if n_labels < FEWEST_LABELS or labelled_clusters < FEWEST_LABELS // 2:
+    if n_labels < FEWEST_LABELS or labelled_clusters < FEWEST_CLUSTERS:
         return None
     weights = weights / weights.sum()
     groups = _merged(

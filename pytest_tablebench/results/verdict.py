@@ -153,7 +153,7 @@ def judge_run(
     served = mapping(run.run, "server_check")
     if served.get("same") is False:  # another model gave the stored answers
         why = printable(str(served.get("text")), 400)
-        results = [replace(result, state="undecided", p=None, reason=why) for result in results]
+        results = [result.undecided(why) for result in results]
     return replace(verdict, gates=tuple(results))
 
 

@@ -153,6 +153,7 @@ def test_a_case_opens_by_keyboard_and_shows_all_its_parts(watched: Watched, repo
     for reference in case.references:
         assert reference in body
     assert page.locator("#case-body .shown tbody tr").count() == 12
+    assert page.locator("#case-body .shown td:last-child").all_inner_texts() == ["1", *[""] * 11]
     assert page.locator("#case-body .shown thead th").all_inner_texts() == [
         "year", "club", "points", "goals",
     ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from pytest_tablebench.results import RunFolder, summarize
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.browser import Watched, wait_for
-from tests.support.page_files import changed
+from tests.support.page_files import changed, gate_result
 from tests.support.page_runs import record, write_run
 
 RUN = "window.hacked=1"
@@ -120,26 +119,14 @@ def hostile_page(folder: Path) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class Judged:
-    gate: str
-    reason: str
-    method: str
-    state: str = "fails"
-    estimate: float = 0.1
-    bound: float = 0.2
-    interval: None = None
-    n_examples: int = 1
-    n_left_out: int = 0
-    n_cases: None = None
-    clopper_pearson: None = None
-
-
 def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path: Path) -> None:
     assert len(PAYLOADS) >= 50
     folder = hostile_page(tmp_path / "run")
     other = hostile_page(tmp_path / "other")
-    gates: list[Any] = [Judged(payload, payload, payload) for payload in PAYLOADS]
+    gates: list[Any] = [
+        gate_result(payload, reason=payload, method=payload, notes=(payload,))
+        for payload in PAYLOADS
+    ]
     write_page(
         folder,
         tmp_path / "report.html",

@@ -74,7 +74,7 @@ def report(tmp_path: Path) -> Path:
                 modality=LONG,
                 outcome=(turned or ("right", "wrong", "no_answer"))[number],
                 metric=LONG,
-                parts={LONG: 0.5},
+                parts={LONG: 0.5, "partial": None},
                 flags=(LONG,),
                 raw=f"{name}{LONG}",
                 prediction=f"{name}{LONG}",
@@ -113,6 +113,9 @@ def test_a_case_stays_inside_its_card(phone: Watched, report: Path) -> None:
         page.click("#case-body details.card > summary")
         page.wait_for_selector("details.card .said")
         assert page.inner_text("#case-body .big").startswith("Donau")
+        facts = page.inner_text("#case-body .card >> nth=0")
+        assert "partial –" in facts
+        assert "partial: for a list, how much of it is right: F1 over the items." in facts
         assert outside(page, "dialog") == []
         if left:
             title = page.inner_text("#case-title")

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.reports.html import write_page
 from tests.support.browser import Watched
-from tests.support.page_files import Gate
+from tests.support.page_files import gate_result
 from tests.support.page_runs import record, write_run
 
 GATES = (
@@ -45,7 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         record(example_id="e2", outcome="no_answer", references=("a" * 300,)),
         record(example_id="e3", outcome="wrong", references=("b" * 300,), prediction="c" * 300),
     ]
-    gates: list[Any] = [Gate(text, interval=(-0.0095, 0.0888), reason=WHY) for text in GATES]
+    gates: list[Any] = [gate_result(text, interval=(-0.0095, 0.0888), reason=WHY) for text in GATES]
     write_page(write_run(folder / "run", records, texts=False), folder / "report.html", gates=gates)
     return folder / "report.html"
 

@@ -31,7 +31,7 @@ def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
     # 2.8994 * .5 / sqrt(30) = .265 and 2.8994 * .6124 / sqrt(30) = .324.
     assert result.ret == 0
     place = result.outlines.index("tablebench plan: gates")
-    assert [re.split(r" {2,}", line) for line in result.outlines[place + 1 : place + 4]] == [
+    assert [re.split(r" {2,}", line) for line in result.outlines[place + 1 : place + 6]] == [
         [
             "",
             GATE,
@@ -40,9 +40,18 @@ def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
         ],
         [
             "",
+            "holds for a model that is right in every question from 6 examples on; 30 are planned",
+        ],
+        [
+            "",
             "toy.performance >= baseline - 0.05",
             "detects a drop of 32.4 points beyond the margin in 80 % of runs (30 examples; spread "
             "assumed)",
+        ],
+        [
+            "",
+            "holds for a model with the same scores as the baseline from 72 examples on; only 30 "
+            "are planned",
         ],
         ["", "all.no_answer <= 0.01", "a count, judged without an interval"],
     ]

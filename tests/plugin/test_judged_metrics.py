@@ -126,9 +126,12 @@ def test_the_reply_of_the_judge_is_the_score(ages):
 
 @pytest.mark.parametrize("options", [[], ["--bench-judge=judge/refuses"]])
 def test_a_case_without_a_verdict_of_the_judge_has_no_answer(ages, options):
-    result = ages.run("--model=echo/any", *options)
+    gate = "--bench-gate=ages.performance >= 0.1"
+    result = ages.run("--model=echo/any", gate, *options)
     # test_exact needs no judge: right for the first question, wrong for the second.
-    result.assert_outcomes(passed=1, failed=3)
+    result.assert_outcomes(passed=1, failed=1, errors=2)
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["*: no example has a score (2 were asked)*"])
     for record in ages.records():
         assert (record["outcome"], record["reason"]) == ("no_answer", "not_judged")
         assert (record["raw"], record["score"], record["passed"]) == ("36", None, None)

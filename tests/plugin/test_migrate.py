@@ -129,6 +129,7 @@ def test_too_few_examples_are_undecided_with_their_number(tmp_path: Path) -> Non
     # (1.96 + .8416)^2 * 8 / 11 / .01^2 = 57,082 examples in all.
     assert migration["further_examples"] == pytest.approx(57_070, abs=60)
     assert f"about {migration['further_examples']:,} more examples would decide" in done.out
+    assert f"({migration['further_examples']:,} more) would make the gate hold in 80 %" in done.out
 
 
 def test_it_plans_first_and_pays_only_for_missing_answers(tmp_path: Path) -> None:

@@ -18,6 +18,15 @@ def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.Run
     return bench.run_apart(*arguments, "-n", str(workers), results=results)
 
 
+def test_disabled_plugins_are_loaded_again_by_the_run_that_needs_them(bench: Bench) -> None:
+    off = "-p no:allure_pytest -p no:syrupy"
+    bench.pytester.makeini(f"[pytest]\naddopts = {off}\n")
+    refused = bench.run_apart(answers(bench), *RECORD)
+    refused.stderr.fnmatch_lines(["*unrecognized arguments: --snapshot-update"])
+    bench.run_apart(answers(bench), *RECORD, "-p", "syrupy", results="first")
+    assert counts(bench, "first") == {"new": 3}
+
+
 def test_snapshots_work_without_syrupys_plugin_beside_an_option_of_another(bench: Bench) -> None:
     option = 'parser.addoption("--snapshot-update", action="store_true")'
     bench.pytester.makepyfile(other_snapshots=f"def pytest_addoption(parser):\n    {option}\n")

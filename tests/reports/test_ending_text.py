@@ -17,6 +17,7 @@ from pytest_tablebench.reports.ending_text import (
     rerun_line,
 )
 from pytest_tablebench.reports.formats import fitting, left_out_lines
+from pytest_tablebench.results.gates import GateResult
 from pytest_tablebench.results.outliers import Outlier
 
 
@@ -59,10 +60,9 @@ def test_new_failures_are_counted_and_some_named() -> None:
 
 
 def gate(**values: Any) -> Any:
-    """Return a gate over ten examples: .5 against .25 +- .375, so 2.25 times as many decide."""
-    facts: dict[str, Any] = {"gate": "d.performance >= 0.25", "state": "undecided", "n_cases": None}
-    facts |= {"interval": (0.125, 0.875), "estimate": 0.5, "bound": 0.25, "n_examples": 10} | values
-    return SimpleNamespace(**facts)
+    """Return a gate that 23 examples decide."""
+    facts: dict[str, Any] = {"gate": "d.performance >= 0.25", "bound": 0.25, "n_needed": 23}
+    return GateResult(**facts | values)
 
 
 def test_the_last_lines_name_the_next_commands(tmp_path: Path) -> None:
@@ -72,21 +72,22 @@ def test_the_last_lines_name_the_next_commands(tmp_path: Path) -> None:
         "run it again: pytest 'suites/test_d.py::test_d[e 1]' '--bench-data=my data' "
         "(all failed tests: the same command with --lf)"
     )
-    lines = next_lines(tmp_path, [gate(), gate(state="holds")], "d/e 1/html/none", rerun)
+    lines = next_lines(
+        tmp_path, [gate(), gate(state="holds", n_needed=None)], "d/e 1/html/none", rerun
+    )
     assert lines == [
         f"open the report: {tmp_path / 'report.html'}",
         f"see a wrong answer: tablebench show {tmp_path} 'd/e 1/html/none'",
         rerun,
-        "to decide d.performance >= 0.25: about 23 examples, 13 more than now (--bench-limit), "
-        "if its estimate stays as it is",
+        "to decide d.performance >= 0.25: about 23 examples; --bench-limit asks more",
     ]
     (tmp_path / "report.html").unlink()
-    assert next_lines(tmp_path, [gate(estimate=0.25)]) == [f"run folder: {tmp_path}"]
+    assert next_lines(tmp_path, [gate(n_needed=None)]) == [f"run folder: {tmp_path}"]
 
 
 @pytest.mark.parametrize(
     ("there_are", "addition"),
-    [(16, "; there are only 16,"), (23, " (--bench-limit),"), (None, " (--bench-limit),")],
+    [(16, "there are only 16"), (23, "--bench-limit asks more"), (None, "--bench-limit asks more")],
 )
 def test_a_gate_that_needs_more_examples_than_the_dataset_has_is_marked(
     tmp_path, there_are, addition
@@ -98,7 +99,7 @@ def test_a_gate_that_needs_more_examples_than_the_dataset_has_is_marked(
         return there_are
 
     [_, line] = next_lines(tmp_path, [gate()], there_are=count)
-    assert f"about 23 examples, 13 more than now{addition} if its" in line
+    assert line.endswith(f"about 23 examples; {addition}")
     assert counted == [("d.performance >= 0.25", 23)]
 
 

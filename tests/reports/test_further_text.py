@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.further_text import further_lines, tag_lines
+from pytest_tablebench.reports.further_text import further_lines, scope_row, tag_lines
 from pytest_tablebench.reports.terminal import data_lines, summary_lines
 from pytest_tablebench.results import summarize
 from tests.results.test_slices import cell, example
@@ -37,6 +37,13 @@ def test_parts_consistency_and_changed_meaning_have_a_line_each():
     assert changed == (
         "d: score after a change of meaning (no_table): 1.000, not in the table above"
     )
+
+
+def test_an_unknown_robustness_has_no_star():
+    lost = [replace(row, score=None) for row in RECORDS[:4]]
+    scope = summarize(lost)["benchmarks"]["b"]["datasets"]["d"]
+    assert "incomplete" in scope["flags"]
+    assert scope_row("d", scope)[3] == "-"
 
 
 def test_a_threshold_without_answers_in_a_dataset_has_no_line():

@@ -9,6 +9,7 @@ from pytest_tablebench.reports.gate_text import gate_lines
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html._facts import verdict
 from pytest_tablebench.results.gates import GateResult, judge_gates
+from tests.support.page_files import page
 from tests.support.run_folders import GRID, record
 
 
@@ -70,5 +71,15 @@ def test_every_verdict_names_its_stored_answers_and_unusable_rows():
     without = run | {"store_hits": 0, "datasets": {}}
     assert gate_lines([result], without)[-1] == "The gate holds."
     summary = unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
-    note = verdict([result], run, [])["note"]
-    assert all(text in place for text in (basis, rows) for place in (summary, note))
+    notes = "\n".join(verdict([result], run, [])["notes"])
+    assert all(text in place for text in (basis, rows) for place in (summary, notes))
+
+
+def test_every_report_says_what_decides_an_undecided_gate(tmp_path):
+    # All equal: 1 - .025^(1/n) <= .2 from 17 examples on.
+    [result] = judge_gates(cases(*[[1] * 4] * 3), ["toy.pass_rate >= 0.8"])
+    words = "about 17 examples (14 more) would make the gate hold"
+    assert any(f"To decide it: {words}" in line for line in gate_lines([result], {}))
+    assert words in unescape(summary_markdown({"model": "m"}, {"benchmarks": {}}, [result]))
+    text = page(tmp_path, [], gates=[result]).get_text()
+    assert text.count(words) == 2  # in the verdict, and in the table of gates

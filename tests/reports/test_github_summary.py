@@ -110,7 +110,7 @@ def test_the_heading_names_model_cases_and_cost() -> None:
     text = html.unescape(summary_markdown(RUN, SUMMARY))
     assert "## Table benchmark: <code>gpt-x</code>" in text
     assert "5 cases, compat <code>fixed</code>, 1,200 calls paid, cost 1.50 USD" in text
-    assert "No answer by reason: <code>timeout</code> 1" in text
+    assert "<code>no answer by reason: timeout 1</code>" in text
     assert "cost unknown" in summary_markdown({**RUN, "cost_usd": None}, SUMMARY)
 
 

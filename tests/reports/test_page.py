@@ -12,7 +12,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import compare_runs
-from tests.support.page_files import Gate, block, page, text_of
+from tests.support.page_files import block, gate_result, page, text_of
 from tests.support.page_runs import record, write_run
 from tests.support.present import present
 
@@ -31,7 +31,7 @@ from tests.support.present import present
 def test_the_verdict_is_the_worst_state_of_the_gates(
     tmp_path: Path, states: list[str], title: str, look: str
 ) -> None:
-    soup = page(tmp_path, [record()], gates=[Gate(state=state) for state in states])
+    soup = page(tmp_path, [record()], gates=[gate_result(state=state) for state in states])
     assert text_of(soup, ".verdict .headline") == title
     assert soup.select_one(f".verdict.{look}") is not None
     assert len(soup.select(".gates tbody tr")) == len(states)
@@ -39,7 +39,9 @@ def test_the_verdict_is_the_worst_state_of_the_gates(
 
 def test_the_verdict_names_the_failing_gate_and_its_reason(tmp_path: Path) -> None:
     soup = page(
-        tmp_path, [record()], gates=[Gate(), Gate("b.x >= 1", state="holds", reason="fine")]
+        tmp_path,
+        [record()],
+        gates=[gate_result(), gate_result("b.x >= 1", state="holds", reason="fine")],
     )
     assert text_of(soup, ".verdict .cause") == (
         "all.performance >= 0.5: the interval is below the bound"
@@ -48,8 +50,10 @@ def test_the_verdict_names_the_failing_gate_and_its_reason(tmp_path: Path) -> No
 
 def test_the_gate_table_has_the_figures_of_the_terminal(tmp_path: Path) -> None:
     """A count is over cases and has an exact interval; a difference has a sign."""
-    count = Gate("all.no_answer <= 0.1", 0.0, 0.1, None, n_cases=12, clopper_pearson=(0, 0.2646))
-    less = Gate("d.pass_rate >= baseline - 0.05", 0.04, -0.05, (-0.01, 0.09))
+    count = gate_result(
+        "all.no_answer <= 0.1", 0.0, 0.1, None, n_cases=12, clopper_pearson=(0, 0.2646)
+    )
+    less = gate_result("d.pass_rate >= baseline - 0.05", 0.04, -0.05, (-0.01, 0.09))
     rows = page(tmp_path, [record()], gates=[count, less]).select(".gates tbody tr")
     cells = [[cell.get_text() for cell in row.select("[data-label]")] for row in rows]
     assert cells == [
@@ -63,7 +67,68 @@ def test_a_run_without_gates_has_no_headline(tmp_path: Path) -> None:
     assert soup.title is not None
     assert soup.title.get_text() == "m"
     assert soup.select(".headline, .mark, .gates") == []
-    assert text_of(soup, ".verdict.none") == "1 case"
+    box = text_of(soup, ".verdict.none")
+    assert box.startswith("This run has no gate, so it neither passes nor fails.")
+    assert 'Add --bench-gate="all.pass_rate >= 0.8" to the pytest command' in box
+    assert box.endswith("1 case")
+
+
+def test_the_first_box_names_skipped_cases_unusable_rows_and_stored_answers(tmp_path: Path) -> None:
+    lost = [record(example_id=f"e{n}", outcome="no_answer", reason="skipped") for n in (2, 3)]
+    late = record(example_id="e4", outcome="no_answer", reason="timeout")
+    run = {
+        "store_hits": 1,
+        "newest_stored": "2026-02-26T10:00:00+00:00",
+        "datasets": {"wikitq": {"problems": ["row 3: no answer"]}},
+    }
+    soup = page(tmp_path, [record(), late, *lost], run=run)
+    assert [line.get_text() for line in soup.select(".verdict p:not(.cause)")] == [
+        "4 cases",
+        "no answer by reason: skipped 2, timeout 1",
+        "left out, because they cannot be used: 1 row of wikitq",
+        "1 of 4 answers was stored before this run, the newest 3 days ago",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "text"),
+    [
+        ({"a": [1, 1, 0, 1]}, "pass rate 75.0 %: 3 of 4 answers are right"),
+        # (1 + 1/2) / 2
+        ({"a": [1, 1, 1], "b": [1, 0]}, "75.0 %, the mean of 2 datasets; 4 of 5 answers are right"),
+        ({"a": []}, "no answer is right or wrong"),
+    ],
+)
+def test_a_pass_rate_says_what_it_is_the_mean_of(
+    tmp_path: Path, outcomes: dict[str, list[int]], text: str
+) -> None:
+    records = [
+        record(dataset=name, example_id=str(n), outcome="right" if value else "wrong")
+        for name, values in outcomes.items()
+        for n, value in enumerate(values)
+    ]
+    lost = record(dataset="a", example_id="lost", outcome="no_answer")
+    assert text in text_of(page(tmp_path, [*records, lost]), ".tiles li")
+
+
+def test_a_pass_rate_counts_each_example_once_and_no_changed_meaning(tmp_path: Path) -> None:
+    """In csv both examples are right, in html one is wrong: (1 + 1/2) / 2, and 2 of 3 answers."""
+    records = [record(), record(example_id="e2"), record(serializer="html", outcome="wrong")]
+    records.append(record(perturbation="no_table", preserves_meaning=False, outcome="wrong"))
+    tile = text_of(page(tmp_path, records), ".tiles li")
+    assert "pass rate 75.0 %, the mean over examples; 2 of 3 answers are right" in tile
+
+
+def test_a_gate_has_its_whole_reason_its_notes_and_its_method_explained(tmp_path: Path) -> None:
+    reason = "contains the bound; " + "x" * 900 + " about 40 more examples would decide it"
+    gate = gate_result(
+        state="undecided", method="zero variance", reason=reason, notes=("one <b> table",)
+    )
+    soup = page(tmp_path, [record()], gates=[gate])
+    assert text_of(soup, ".gates .why") == f"{reason} one <b> table zero variance"
+    assert reason in text_of(soup, ".verdict .cause")
+    [hint] = soup.select("[aria-labelledby=h-gates] .hint")
+    assert hint.get_text().startswith("zero variance: all examples have the same score")
 
 
 def test_a_tile_has_the_figure_of_the_baseline(tmp_path: Path) -> None:
@@ -87,7 +152,9 @@ def test_the_first_screen_shows_score_interval_and_worst_configuration(tmp_path:
     ]
     soup = page(tmp_path, records)
     good, sure, breaks = (item.get_text(" ", strip=True) for item in soup.select(".answers li"))
-    assert good.startswith("How good is it? 0.500 torr: mean score (performance); 50.0 % of the")
+    assert good.startswith(
+        "How good is it? 0.500 torr: mean score (performance) pass rate 50.0 %: 20 of"
+    )
     assert sure.startswith("How sure is that? 0.")
     assert sure.endswith("from 20 examples")
     assert breaks.startswith("What breaks it? serializer csv: 0.000 −0.500 against the mean")
@@ -188,9 +255,10 @@ def test_cases_not_asked_are_not_labelled_unanswered(tmp_path: Path) -> None:
     cells = [("e1", "csv"), ("e1", "html"), ("e2", "csv")]
     records = [record(example_id=e, serializer=s) for e, s in cells]
     soup = page(tmp_path, records, run={"cases_planned": 4, "status": "running"})
-    assert soup.abbr is not None
-    assert "no answer" not in soup.abbr["title"]
-    assert "Some configurations were not asked, or have no answer." in soup.get_text()
+    assert "* Some configurations were not asked, or have no answer." in soup.get_text()
+    whole = page(tmp_path / "whole", [record()])
+    assert "* Some" not in whole.get_text()
+    assert "– Robustness needs at least two answers" in whole.get_text()
 
 
 def test_the_tables_have_means_and_drops(tmp_path: Path) -> None:
@@ -249,6 +317,7 @@ def test_an_unknown_cost_is_shown_as_unknown_and_not_as_zero(tmp_path: Path) -> 
 )
 def test_every_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
     soup = page(tmp_path, records, texts=False)
+    assert {cell.get_text() for cell in soup.select("td")}.isdisjoint({"None", "nan"})
     assert block(soup, "index")["count"] == len(records)
     assert text_of(soup, "#shown") == ("1 case" if len(records) == 1 else f"{len(records)} cases")
 

@@ -23,6 +23,16 @@ CUT = [
 ]
 
 
+def test_a_part_whose_name_says_little_is_explained_where_it_appears(tmp_path: Path) -> None:
+    text = "partial: for a list, how much of it is right: F1 over the items."
+    lists = [record(parts={"exact_match": 0.0, "partial": 0.5}, outcome="wrong")]
+    shown = [
+        text in page(tmp_path / name, cases).get_text()
+        for name, cases in (("with", lists), ("without", RUN))
+    ]
+    assert shown == [True, False]
+
+
 def test_cases_have_a_filter_and_measures_a_table_by_tag(tmp_path: Path) -> None:
     soup = page(tmp_path, RUN)
     index = block(soup, "index")

@@ -15,7 +15,7 @@ from pytest_tablebench.reports.html import _pictures as packed_pictures
 from pytest_tablebench.reports.html import review
 from pytest_tablebench.reports.html._page import _MODULES
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from tests.support.page_files import Gate, block, changed, page
+from tests.support.page_files import block, changed, gate_result, page
 from tests.support.page_runs import make_records, record
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
@@ -38,7 +38,7 @@ def test_the_policy_allows_only_the_pages_script_and_style(tmp_path: Path) -> No
 
 def test_the_page_loads_nothing_and_elements_have_no_style_or_handler(tmp_path: Path) -> None:
     records = list(make_records(["a", "b"], 3))
-    soup = page(tmp_path, records, gates=[Gate()])
+    soup = page(tmp_path, records, gates=[gate_result()])
     for tag in soup.find_all(True):
         assert not [name for name in tag.attrs if name.startswith("on") or name == "style"], (
             tag.name
@@ -75,7 +75,7 @@ def test_hostile_names_are_escaped_in_the_file(tmp_path: Path) -> None:
         parts={HOSTILE: 1.0},
     )
     unanswered = replace(hostile, case_id="b", outcome="no_answer", score=None, reason=HOSTILE)
-    gate = Gate(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
+    gate = gate_result(gate=HOSTILE, reason=HOSTILE, method=HOSTILE)
     changes = [changed(HOSTILE, "flipped", HOSTILE, HOSTILE + " x")]
     soup = page(
         tmp_path,
@@ -94,7 +94,7 @@ def test_hostile_names_are_escaped_in_the_file(tmp_path: Path) -> None:
 
 def test_the_page_is_written_despite_lone_surrogates(tmp_path: Path) -> None:
     odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
-    soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
+    soup = page(tmp_path, [odd], gates=[gate_result(reason="\ud800")])
     assert block(soup, "d0")[0]["reply"] == "\ud800"
 
 

@@ -111,3 +111,8 @@ def test_impossible_merged_cells_are_left_out() -> None:
         line("head", head("a", down=2, across=2)),
         line("row"),
     ]
+
+
+def test_a_cell_without_a_value_is_empty() -> None:
+    table = {"header": ["a", "b", "c"], "rows": [[None, float("nan"), ""]]}
+    assert shown_table(table)["rows"] == [[None, None, ""]]

@@ -249,7 +249,8 @@ SAMPLED = [cell(n, 0.5, cell=f"{(n + k) % 3}/p") for n in range(6) for k in (0, 
     ("gate", "records", "baseline", "words"),
     [
         ("d.performance >= 0.1", rows([0.5]), None, "fewer than two examples"),
-        ("d.performance >= 0.1", rows([None, None]), None, "fewer than two examples"),
+        ("d.performance >= 0.1", rows([None, None]), None, "no example has a score (2 were asked)"),
+        ("d.performance >= 0.1", rows([0.5, None]), None, "only one example has a score (2 were"),
         ("all.performance >= 0", TWO, None, "fewer than two usable examples in e"),
         ("dd.performance >= 0", rows([0.5] * 3), None, "did you mean 'd'"),
         ("d[nope].performance >= 0", rows([0.5] * 3), None, "no case of this scope"),
@@ -262,6 +263,32 @@ def test_a_gate_that_cannot_be_judged_is_undecided_with_a_reason(gate, records, 
     assert (result.state, result.interval) == ("undecided", None)
     assert words in result.reason
     assert exit_code([result]) == 11
+
+
+@pytest.mark.parametrize(
+    ("bound", "state", "words"),
+    [
+        # 1 of 20: the exact interval is .0013 to .2487.
+        (
+            "0.1",
+            "holds",
+            "so the gate holds for these cases although the interval of further cases",
+        ),
+        (
+            "0.01",
+            "fails",
+            "so the gate fails for these cases although the interval of further cases",
+        ),
+        ("0.3", "holds", ""),
+    ],
+)
+def test_a_count_says_why_its_interval_does_not_decide(bound, state, words):
+    result = judge(f"d.no_answer <= {bound}", rows([1.0] * 19 + [None]))
+    start = "1 of 20 cases has no answer (0.05); counts are judged without an interval"
+    assert result.state == state
+    assert exit_code([result]) == {"holds": 0, "fails": 10}[state]
+    end = f", {words}, 0.0013 to 0.2487, contains the bound {bound}" if words else ""
+    assert result.reason == start + end
 
 
 def test_a_gate_on_a_benchmark_is_undecided_if_a_dataset_did_not_run():

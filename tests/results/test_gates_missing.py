@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.results.gates import StoppingRule, further_examples, judge_gates, order
+from pytest_tablebench.results.gates import StoppingRule, judge_gates, order
 from tests.results.test_judged_gates import World, judged, world
 from tests.support.gate_rows import cell, judge, rows
 from tests.support.gate_worlds import Record
@@ -30,7 +30,7 @@ def test_a_gate_that_holds_only_without_its_missing_answers_is_undecided():
     assert "only because missing answers are left out; if they were wrong" in result.reason
     assert "the estimate would be 0.875 (0.7" in result.reason
     assert "a gate on `d.no_answer` names how many are allowed" in result.reason
-    assert further_examples(result) is None
+    assert (result.needs, result.n_needed) == ("", None)  # more examples are no remedy
     # Enough answers hold with the missing ones as wrong too.
     assert states(rows([1.0] * 100 + [None] * 4), GATE) == ["holds"]
 

@@ -113,6 +113,33 @@ def test_labels_of_other_answers_do_not_count(world: World) -> None:
     assert load_run(run.path).summary["judged"]["n_others"] == 100
 
 
+def test_enough_labels_over_too_few_tables_are_named_as_such(world: World) -> None:
+    # Eight tables of 25 answers each; the first six have labels.
+    world.records = [
+        replace(item, cluster=f"t{place // 25}") for place, item in enumerate(world.records)
+    ]
+    run = world.write()
+    labels = [
+        Label(case_key(item), world.truth[case_key(item)], "ann", answer=item.answer_mark)
+        for item in world.records[0:150:5]
+    ]
+    write_labels(run.path, labels)
+    verdict = judge_run(load_run(run.path), parse_gates(["d.performance >= 0.5"]))
+    assert verdict.exit_code == 11
+    assert verdict.gates[0].reason.startswith(
+        "judge not calibrated: 30 labels of these answers over 6 tables, and labels over 10 tables "
+        "are needed; import labels"
+    )
+
+
+def test_an_undecided_corrected_gate_names_examples_and_labels(world: World) -> None:
+    run = world.write(labels=40)
+    [result] = judged(run, "d.performance >= 0.55")
+    assert result.state == "undecided"
+    assert ", and as many times the 40 labels, would make the gate" in result.needs
+    assert (result.n_needed or 0) > EXAMPLES
+
+
 def test_a_scope_with_another_dataset_corrects_only_the_judged_one(world: World) -> None:
     world.records += [
         record(number, float(number % 2), "plain", parts={"em": number % 2}, part="em")

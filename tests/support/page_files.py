@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,25 @@ from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.gates import GateResult
 from tests.support.page_runs import write_run
 
-__all__ = ["Gate", "block", "changed", "page", "text_of"]
+__all__ = ["block", "changed", "gate_result", "page", "text_of"]
 
 
-@dataclass(frozen=True)
-class Gate:
-    gate: str = "all.performance >= 0.5"
-    estimate: float | None = 0.4
-    bound: float = 0.5
-    interval: tuple[float, float] | None = (0.3, 0.45)
-    method: str | None = "t"
-    n_examples: int = 9
-    n_left_out: int = 0
-    n_cases: int | None = None
-    clopper_pearson: tuple[float, float] | None = None
-    state: str = "fails"
-    reason: str | None = "the interval is below the bound"
+def gate_result(
+    gate: str = "all.performance >= 0.5",
+    estimate: float | None = 0.4,
+    bound: float = 0.5,
+    interval: tuple[float, float] | None = (0.3, 0.45),
+    **facts: Any,
+) -> GateResult:
+    """Return a result, by default of a gate that fails."""
+    usual: dict[str, Any] = {"method": "t", "n_examples": 9, "state": "fails"}
+    usual["reason"] = "the interval is below the bound"
+    return GateResult(
+        gate=gate, estimate=estimate, bound=bound, interval=interval, **(usual | facts)
+    )
 
 
 def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:

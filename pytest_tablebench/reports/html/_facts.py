@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.formats import stored_text, unusable_text
+from pytest_tablebench.reports.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record, same_meaning, spent_on, spread
 from pytest_tablebench.results.analyses import contrasts, winners
@@ -16,7 +16,7 @@ from pytest_tablebench.results.analyses.grid import read_scores
 from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
-from pytest_tablebench.util.names import counted, out_of, printable, tied
+from pytest_tablebench.util.names import are, counted, out_of, printable, tied
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.gates import GateResult
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def verdict(
     gates: Sequence[GateResult], run: Mapping[str, Any], records: Sequence[Record]
 ) -> dict[str, Any]:
-    """Return `state` (holds, fails, undecided or none), headline, causes and one line below.
+    """Return `state` (holds, fails, undecided or none), headline, causes and lines below.
 
     A run without gates has no headline.
     """
@@ -37,10 +37,9 @@ def verdict(
     if cut and run.get("cases_saved"):
         clause = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
         note = f"{clause}: every gate was decided without the others"
-    basis = stored_text(run) if gates else ""
-    note = "; ".join(
-        filter(None, (note, basis, unusable_text(run), selection_text(run), imported_text(run)))
-    )
+    reasons = Counter(str(r.reason or "unknown") for r in records if r.outcome == "no_answer")
+    texts = (reasons_text(reasons), unusable_text(run), stored_text(run))
+    notes = [note, *filter(None, (*texts, selection_text(run), imported_text(run)))]
     states = Counter(gate.state for gate in gates)
     total = len(gates)
     asked_for = run.get("gates")
@@ -57,14 +56,43 @@ def verdict(
         subject = "the gate" if total == 1 else f"all {total} gates"
         state, title = "holds", f"Passes: {subject} hold{'s' * (total == 1)}"
     deciding = [gate for gate in gates if state not in {"none", "holds"} and gate.state == state]
-    causes = [f"{gate.gate}: {gate.reason or state}" for gate in deciding[:3]]
+    causes = [
+        "; ".join(filter(None, (f"{gate.gate}: {gate.reason or state}", gate.needs)))
+        for gate in deciding[:3]
+    ]
     if len(deciding) > len(causes):
         causes.append(f"and {len(deciding) - len(causes)} more below")
-    return {"state": state, "title": title, "note": note, "sentences": causes}
+    return {"state": state, "title": title, "notes": notes, "sentences": causes}
 
 
 def _gates(total: int) -> str:
     return counted(total, "gate")
+
+
+def right_text(scope: Mapping[str, Any], records: Iterable[Record]) -> str:
+    """Return the pass rate of a benchmark, what it is the mean of, and the number of right answers.
+
+    Answers after a change of the table's meaning count only in a dataset without other answers.
+    """
+    datasets: dict[str, list[Record]] = {name: [] for name in scope["datasets"]}
+    for record in records:
+        if record.dataset in datasets and record.passed is not None:
+            datasets[record.dataset].append(record)
+    answers = [
+        answer
+        for same_dataset in datasets.values()
+        for answer in [r for r in same_dataset if r.preserves_meaning] or same_dataset
+    ]
+    rate, right = scope["pass_rate"], sum(bool(answer.passed) for answer in answers)
+    if rate is None or not answers:
+        return "no answer is right or wrong"
+    basis = ": "
+    if len(datasets) > 1:
+        basis = f", the mean of {counted(len(datasets), 'dataset')}; "
+    elif abs(rate - right / len(answers)) > 1e-9:
+        basis = ", the mean over examples; "
+    counts = f"{out_of(right, len(answers), 'answer')} {are(right)} right"
+    return f"pass rate {PAGE.percent(rate)}{basis}{counts}"
 
 
 def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -88,7 +116,7 @@ def check_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, Any]:
-    single = "one configuration" in scope["flags"]
+    robustness = None if "one configuration" in scope["flags"] else scope["robustness"]
     axes = ("serializer", "perturbation")
     ranges = [] if whole else [_spread(same_meaning(scope, f"{axis}s"), axis) for axis in axes]
     return {
@@ -96,8 +124,8 @@ def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, An
         "name": name,
         "whole": whole,
         "interval": scope["ci95"]["performance"],
-        "robustness": None if single else scope["robustness"],
-        "incomplete": "incomplete" in scope["flags"],
+        "robustness": robustness,
+        "incomplete": "incomplete" in scope["flags"] and robustness is not None,
         "ranges": ranges,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.further_text import scopes
+from pytest_tablebench.reports.further_text import PARTS, scopes
 from pytest_tablebench.results import informative_parts
 
 ROWS = 1000
@@ -15,7 +15,7 @@ Tag = tuple[str, str]
 
 
 def further_figures(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of parts, of consistency and of changed meaning."""
+    """Return the rows of parts with their meanings, of consistency and of changed meaning."""
     rows: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
     for name, scope, whole, declared in scopes(summary, run):
         about = {"scope": name, "whole": whole}
@@ -27,7 +27,9 @@ def further_figures(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[
         if "changed_meaning" in scope:
             rows["changed"].append({**about, **scope["changed_meaning"]})
     levels = {level for row in rows["consistency"] for level in row["points"]}
-    return {**rows, "levels": sorted(levels, reverse=True)}
+    parts = {row["name"] for row in rows["parts"]}
+    meanings = [f"{name}: {text}." for name, text in PARTS.items() if name in parts]
+    return {**rows, "meanings": meanings, "levels": sorted(levels, reverse=True)}
 
 
 def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:

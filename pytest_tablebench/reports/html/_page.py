@@ -20,7 +20,8 @@ from pytest_tablebench.reports.corrected_text import (
 )
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
-from pytest_tablebench.reports.further_text import cluster_lines
+from pytest_tablebench.reports.further_text import PARTS, cluster_lines
+from pytest_tablebench.reports.gate_text import method_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
 from pytest_tablebench.reports.html._cheapest_plot import setting_plot
@@ -126,6 +127,7 @@ def write_page(
             "points": points(comparison, tags),
             "texts": (folder / TEXTS).exists(),
             "pictures": pictures.numbers,
+            "parts": PARTS,
         },
         tags,
         marks=marks_of(case_ids, comparison, snapshots),
@@ -146,7 +148,8 @@ def write_page(
         "settings": _settings(run),
         "verdict": _facts.verdict(gates, run, records),
         "gates": list(gates),
-        "totals": _totals(summary, comparison),
+        "methods_of_gates": method_lines(gates),
+        "totals": _totals(summary, records, comparison),
         "lowest": _lowest(loaded.outliers),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
         "taken": [*_taken(run, records), *retirement_lines(run, today)],
@@ -216,7 +219,9 @@ def _lowest(outliers: Sequence[Outlier]) -> list[dict[str, Any]]:
     ]
 
 
-def _totals(summary: Mapping[str, Any], comparison: RunComparison | None) -> list[dict[str, Any]]:
+def _totals(
+    summary: Mapping[str, Any], records: Sequence[Record], comparison: RunComparison | None
+) -> list[dict[str, Any]]:
     """Return the figures of each benchmark, with the difference to the run before."""
     scopes = comparison.scopes if comparison else ()
     before = {
@@ -226,6 +231,7 @@ def _totals(summary: Mapping[str, Any], comparison: RunComparison | None) -> lis
         {
             "name": name,
             "scope": scope,
+            "right": _facts.right_text(scope, records),
             "single": "one configuration" in scope["flags"],
             "before": before.get(name),
         }

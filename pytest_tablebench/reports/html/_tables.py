@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -149,7 +150,7 @@ def _number(value: Any) -> int:
 
 def cell_text(value: Any, limit: int = _CELL_LIMIT) -> str | None:
     """Return a cell as prompts show it, cut to `limit` characters; None for an empty one."""
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, str):
         text = value

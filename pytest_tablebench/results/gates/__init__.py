@@ -2,7 +2,6 @@
 
 from pytest_tablebench.results._intervals import mcnemar, sign_flip
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
-from pytest_tablebench.results.gates._further import further_examples
 from pytest_tablebench.results.gates._grammar import (
     Gate,
     baseline_needed,
@@ -32,7 +31,6 @@ __all__ = [
     "baseline_needed",
     "cut_short",
     "exit_code",
-    "further_examples",
     "gate_without_baseline",
     "judge_gates",
     "mcnemar",

@@ -58,6 +58,14 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         value -= old_share
         text += f", {number(old_share)} in the baseline"
     state = decide(value, value, gate.bound, at_least=gate.at_least)
+    exact = clopper_pearson(lost, total, tail)
+    why = "counts are judged without an interval"
+    if not gate.baseline and decide(*exact, gate.bound, at_least=gate.at_least) == "undecided":
+        span = " to ".join(map(number, exact))
+        why += (
+            f", so the gate {state} for these cases although the interval of further cases, "
+            f"{span}, contains the bound {number(gate.bound)}"
+        )
     return GateResult(
         gate=gate.text,
         estimate=value,
@@ -66,13 +74,13 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_examples=len(sizes),
         state=state,
         state_point=state,
-        reason=f"{text}; counts are judged without an interval",
+        reason=f"{text}; {why}",
         level=1 - 2 * tail,
         no_answer=unanswered,
         baseline_no_answer=old_share if gate.measure == "no_answer" else None,
         n_cases=total,
         n_no_answer=lost if gate.measure == "no_answer" else None,
-        clopper_pearson=clopper_pearson(lost, total, tail),
+        clopper_pearson=exact,
         effective_interval=_by_examples(sizes, losses, _groups(gate, scopes, names), tail),
     )
 

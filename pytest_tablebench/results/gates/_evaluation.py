@@ -21,6 +21,7 @@ from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_coun
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._judged import judged_result
 from pytest_tablebench.results.gates._labels import JudgeLabels
+from pytest_tablebench.results.gates._needs import with_few, with_needs
 from pytest_tablebench.results.gates._result import (
     GateResult,
     State,
@@ -98,8 +99,17 @@ def judge_gates(
         new, old = read_side(table), None if former is None else read_side(former)
         names = new.benchmarks if benchmarks is None else benchmarks
         allowances = [gate for gate in parsed if gate.allows_missing]
+        is_corrected = correction == "holm" and not point
+        family = sum(not gate.counted for gate in parsed) if is_corrected else 1
         return Scopes(
-            new, old, names, clusters or {}, missing, labels=labels, allowances=allowances
+            new,
+            old,
+            names,
+            clusters or {},
+            missing,
+            labels=labels,
+            allowances=allowances,
+            family=family,
         )
 
     scopes = {False: scopes_of(table, former)}
@@ -143,7 +153,7 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
     if gate.measure == "cost" and not gate.at_least and result.state == "fails":
         return result
     reason = f"the run ended before all planned cases were asked: {ended}"
-    return replace(result, state="undecided", p=None, reason=reason)
+    return result.undecided(reason)
 
 
 @dataclass(frozen=True)
@@ -200,7 +210,7 @@ def missing_result(
         f"estimate would be {estimate}. The same command asks them again, and a gate on "
         f"`{printable(gate.scope, 60)}.no_answer` names how many are allowed"
     )
-    return replace(result, state="undecided", p=None, reason=text)
+    return result.undecided(text)
 
 
 def _shifted(gate: Gate, result: GateResult, scopes: Scopes, other: Scopes) -> GateResult:
@@ -241,7 +251,7 @@ def unclear_result(
     text = text.format("unknown" if other.estimate is None else number(other.estimate))
     if result.state not in ("undecided", state):
         text = f"the gate {result.state} only because {text}"
-        result = replace(result, state="undecided", p=None, reason=text)
+        result = result.undecided(text)
     elif state != result.state:
         result = replace(result, notes=(*result.notes, f"{text[0].upper()}{text[1:]}."))
     if result.state_point != other.state_point:
@@ -281,12 +291,20 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         return judged
     stats = moments(sample.values, sample.clusters)
     if stats is None:
-        return replace(result, reason=sample.problem or _one_table(sample))
-    return _with_interval(gate, replace(result, n_examples=stats.n), stats, sample, tail)
+        result = replace(result, reason=sample.problem or _one_table(sample))
+        return with_few(gate, result, tail) if len(sample.values) == 1 else result
+    result = replace(result, n_examples=stats.n)
+    return _with_interval(gate, result, stats, sample, tail=tail, family=scopes.family)
 
 
 def _with_interval(
-    gate: Gate, result: GateResult, stats: Moments, sample: GateValues, tail: float
+    gate: Gate,
+    result: GateResult,
+    stats: Moments,
+    sample: GateValues,
+    *,
+    tail: float,
+    family: int,
 ) -> GateResult:
     low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
     result = replace(
@@ -300,9 +318,11 @@ def _with_interval(
         state=decide(low, high, gate.bound, at_least=gate.at_least),
     )
     if sample.problem:
-        result = replace(result, state="undecided", p=None, reason=sample.problem)
+        result = result.undecided(sample.problem)
     else:
         result = replace(result, reason=reason(gate, result))
+        if result.state == "undecided" or (result.state == "fails" and family > 1):
+            result = with_needs(gate, result, stats, tail, family=family)
     return replace(result, notes=_notes(gate, result))
 
 
@@ -373,7 +393,9 @@ def correct(
         if result.state == "fails" and not is_rejected:
             text = f"fails alone, but not after the correction for {size} gates (Holm)"
             result = replace(result, state="undecided", holm_marked=True, reason=text)
-            corrected[place] = replace(evaluated[place], result=result)
+        elif result.state == "fails":
+            result = replace(result, needs="", n_needed=None)
+        corrected[place] = replace(evaluated[place], result=result)
     return corrected
 
 
@@ -388,4 +410,4 @@ def _point_result(result: GateResult) -> GateResult:
         text += "; judged on the estimate alone"
     elif result.reason:
         text = result.reason
-    return replace(result, state=result.state_point, reason=text)
+    return replace(result, state=result.state_point, reason=text, needs="", n_needed=None)

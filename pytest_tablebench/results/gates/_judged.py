@@ -6,15 +6,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.calibration import corrected_cases, same_meaning
+from pytest_tablebench.results._intervals import Moments
+from pytest_tablebench.results.calibration import cluster_name, corrected_cases, same_meaning
+from pytest_tablebench.results.gates._needs import with_needs
 from pytest_tablebench.results.gates._result import GateResult, decide, number, reason
 from pytest_tablebench.results.labelled_mean import (
+    FEWEST_CLUSTERS,
     FEWEST_LABELS,
     LabelledMean,
     combined,
     plain_values,
 )
-from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.gates._grammar import Gate
@@ -55,7 +58,9 @@ def judged_result(
     if gate.baseline and labels.baseline is not None:
         before = _side(gate, old, judged, labels.baseline)
     if corrected is None or (gate.baseline and before is None):
-        return replace(undecided, reason=_missing(gate, cases, old, corrected, labels))
+        return replace(
+            undecided, reason=_missing(gate, cases, old, corrected, labels, judged=judged)
+        )
     whole = _whole(scopes.datasets(gate), judged, sample, corrected, before)
     if whole is None or sample.problem:
         return replace(undecided, reason=sample.problem or "fewer than two examples or tables")
@@ -79,7 +84,11 @@ def judged_result(
         f"Corrected by {counted(whole.n_labels, 'label')} of people; the judge alone gives "
         f"{number(whole.naive)}."
     )
-    return replace(result, reason=reason(gate, result), notes=(*result.notes, note))
+    result = replace(result, reason=reason(gate, result), notes=(*result.notes, note))
+    if result.state != "undecided":
+        return result
+    stats = Moments(estimate, whole.variance, whole.df, whole.n, whole.n)
+    return with_needs(gate, result, stats, tail, labels=whole.n_labels)
 
 
 def _cases(
@@ -154,15 +163,25 @@ def _missing(
     old: Sequence[JudgedCase],
     corrected: LabelledMean | None,
     labels: JudgeLabels,
+    *,
+    judged: Sequence[str],
 ) -> str:
     of_baseline = gate.baseline and corrected is not None
     side = old if of_baseline else cases
     answers = "the baseline's answers" if of_baseline else "these answers"
-    labelled = sum(bool(case.labels) for case in side)
-    text = (
-        f"{_UNCALIBRATED}: {counted(labelled, 'label')} of {answers}, and {FEWEST_LABELS} are "
-        f"needed"
-    )
+    labelled = [case for case in side if case.labels]
+    clusters = len(set(map(cluster_name, labelled)))
+    noun = "example" if any(case.cluster.startswith("\0") for case in labelled) else "table"
+    text = f"{_UNCALIBRATED}: {counted(len(labelled), 'label')} of {answers}"
+    lacking = sorted(set(judged) - {case.dataset for case in side})
+    if len(labelled) < FEWEST_LABELS:
+        text += f", and {FEWEST_LABELS} are needed"
+    elif lacking:
+        text += f", and {printable(', '.join(lacking), 200)} has no answer with a mark"
+    else:
+        text += (
+            f" over {counted(clusters, noun)}, and labels over {FEWEST_CLUSTERS} {noun}s are needed"
+        )
     if gate.baseline and labels.different is not None:
         text += f"; {labels.different}"
     return f"{text}; import labels with `tablebench labels`, or {ACCEPT}"
@@ -171,6 +190,4 @@ def _missing(
 def without_labels(result: GateResult) -> GateResult:
     """Return the result of a gate on judged values that a stopping rule decided: undecided."""
     text = f"{_UNCALIBRATED}: a stopping rule cannot use labels; {ACCEPT}"
-    return replace(
-        result, state="undecided", state_point="undecided", p=None, interval=None, reason=text
-    )
+    return replace(result.undecided(text), state_point="undecided", interval=None)

@@ -12,6 +12,7 @@ from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.results._clusters import ClusteredMean
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._needs import POWER, planned_needs
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
 from pytest_tablebench.results.gates._values import collect
@@ -20,9 +21,6 @@ from pytest_tablebench.util.names import counted
 
 TABLE_CORRELATION = 0.15
 """The assumed correlation of examples over one table, without an earlier run to measure it."""
-
-POWER = 0.80
-"""The share of runs in which the smallest detectable drop makes a gate fail."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,8 @@ class PlannedGate:
     fails in 80 % of runs, as a share of 1. It is None for counts, if it cannot be computed, and
     if so large a drop is impossible. `assumed` is whether the spread is assumed, not measured on
     earlier runs. `n_clusters` is the number of tables of the planned examples, None if unknown.
+    `needs` is the number of examples from which the gate holds if the model is right in every
+    question (or equals the baseline); "" for counts.
     """
 
     gate: str
@@ -43,6 +43,7 @@ class PlannedGate:
     assumed: bool
     text: str
     n_clusters: int | None = None
+    needs: str = ""
 
 
 def smallest_drop(
@@ -150,8 +151,17 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
     # If all examples use one table, they are independent: the gate is about this table.
     tables = None if any(part.tables is None for part in parts) else sum(map(len, parts))
 
+    needs = ""
+    if not gate.counted and (total or gate.tags):
+        # The slice of a gate with tags is known only during the run.
+        size = 1.0 if gate.tags else len(parts) ** 2 / math.fsum(1 / part.size for part in parts)
+        count = 0 if gate.tags else total
+        needs = planned_needs(gate, size, count, tables, (1 - level) / 2)
+
     def result(drop: float | None, s_d: float | None, assumed: bool, text: str) -> PlannedGate:
-        return PlannedGate(gate.text, total, configurations, drop, s_d, assumed, text, tables)
+        return PlannedGate(
+            gate.text, total, configurations, drop, s_d, assumed, text, tables, needs
+        )
 
     if gate.counted:
         return result(None, None, False, "a count, judged without an interval")
@@ -232,12 +242,19 @@ class _PlannedExamples:
         return 1 + (size - 1) * TABLE_CORRELATION
 
     @property
+    def size(self) -> float:
+        """The effective number of tables, or the number of examples if they are unknown."""
+        return self.n if self.tables is None else self._mean.size
+
+    @property
     def df(self) -> float:
         """The degrees of freedom of a mean over the tables."""
-        if self.tables is None:
-            return self.n - 1
+        return self.n - 1 if self.tables is None else self._mean.df
+
+    @property
+    def _mean(self) -> ClusteredMean:
         shares = np.array(self.tables) / self.n
-        return ClusteredMean.of(np.zeros(len(shares)), shares).df
+        return ClusteredMean.of(np.zeros(len(shares)), shares)
 
 
 def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExamples], list[int]]:

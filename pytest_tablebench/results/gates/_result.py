@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
@@ -41,6 +41,9 @@ class GateResult:
         notes: further sentences for the reader.
         n_clusters: the number of tables (documents, paraphrase groups) of the used examples, which
             the interval takes as independent; None if the records do not name them.
+        needs: the number of examples or tables that would decide an undecided gate, as a sentence;
+            "" if the gate is decided or more examples are not the remedy.
+        n_needed: the number of all examples in that sentence; None if it names none.
     """
 
     gate: str
@@ -71,6 +74,17 @@ class GateResult:
     effective_interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
     n_clusters: int | None = None
+    needs: str = ""
+    n_needed: int | None = None
+
+    @property
+    def further(self) -> int | None:
+        """The number of examples that would decide the gate, without those that it has."""
+        return None if self.n_needed is None else self.n_needed - self.n_examples
+
+    def undecided(self, reason: str) -> GateResult:
+        """Return the result as undecided for a reason that more examples do not remedy."""
+        return replace(self, state="undecided", p=None, reason=reason, needs="", n_needed=None)
 
 
 def stored_results(entries: Any) -> list[GateResult]:

@@ -43,6 +43,8 @@ class Scopes:
     """Labels by people, if gates on a judge's marks need them."""
     allowances: Sequence[Gate] = ()
     """The gates that name how many cases may have no answer."""
+    family: int = 1
+    """The number of gates that share the error of a false failure (Holm)."""
     _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
@@ -79,6 +81,7 @@ class Scopes:
             self,
             self.labels,
             self.allowances,
+            self.family,
         )
 
     def missing_against(self, gate: Gate) -> Scopes | None:

@@ -264,9 +264,22 @@ def _problem(
             f"consistency needs {FEWEST} answered configurations of an example, and no example has "
             f"them"
         )
-    few = [name for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
-    if few and len(names) == 1:
-        return "fewer than two examples"
-    if few:
-        return "fewer than two usable examples in " + ", ".join(printable(name, 60) for name in few)
-    return None
+    few = [(name, part) for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
+    if not few:
+        return None
+    lost = [(name, part) for name, part in few if part.counts["left_out"]]
+    if not lost:
+        if len(names) == 1:
+            return "fewer than two examples"
+        few_names = ", ".join(printable(name, 60) for name, _ in few)
+        return f"fewer than two usable examples in {few_names}"
+    return "; ".join(_unscored(name if len(names) > 1 else "", part) for name, part in lost)
+
+
+def _unscored(name: str, part: _DatasetValues) -> str:
+    """Return how few of a dataset's examples have a value, although more were asked."""
+    left_out, used = part.counts["left_out"], len(part.values)
+    total = left_out + used
+    where = f" of {printable(name, 60)}" if name else ""
+    subject = f"only one example{where} has" if used else f"no example{where} has"
+    return f"{subject} a score ({total:,} {'was' if total == 1 else 'were'} asked)"

@@ -10,7 +10,6 @@ from pytest_tablebench.results.compare import RunComparison, ScopeComparison, co
 from pytest_tablebench.results.gates import (
     Gate,
     GateResult,
-    further_examples,
     judge_gates,
     stored_results,
 )
@@ -68,13 +67,11 @@ def judge_migration(
     gates = [gate for *_, gate in subjects]
     results = judge_gates(new.table, [*gates, *counts], old.table)
     scopes = tuple(
-        _scope(subject, result, comparison, len(gates))
+        _scope(subject, result, comparison)
         for subject, result in zip(subjects, results[: len(gates)], strict=True)
     )
     gaps, sides = tuple(results[len(gates) :]), (side_of(old), side_of(new))
-    judged = tuple(
-        JudgedGate(result, further_examples(result)) for result in stored_results(_gates_of(new))
-    )
+    judged = tuple(JudgedGate(result, result.further) for result in stored_results(_gates_of(new)))
     verdict, reasons = _verdict(sides, scopes, gaps, judged)
     answers = {case_key(record): record for record in old.records}
     changed = {case_key(record): record for record in new.records}
@@ -145,17 +142,15 @@ def _gap_claim(dataset: str, margin: float) -> Gate:
     return Gate(dataset, (), "no_answer", at_least=False, bound=margin, baseline=True, text=text)
 
 
-def _scope(
-    subject: Subject, result: GateResult, comparison: RunComparison, family: int
-) -> JudgedScope:
+def _scope(subject: Subject, result: GateResult, comparison: RunComparison) -> JudgedScope:
     kind, dataset, name, _ = subject
     measures = next(
         scope.measures["performance"]
         for scope in comparison.scopes
         if (scope.kind, scope.dataset, scope.name) == (kind, dataset, name)
     )
-    further = further_examples(result, at_least=True, family=family)
-    return JudgedScope(kind, dataset, name, measures.before, measures.after, result, further)
+    before, after = measures.before, measures.after
+    return JudgedScope(kind, dataset, name, before, after, result, result.further)
 
 
 def _gates_of(run: LoadedRun) -> Any:
@@ -187,12 +182,12 @@ def _verdict(
     if ended:
         return "undecided", ended
     doubts = [
-        f"{scope.label}: {_undecided(scope.result, scope.further)}"
+        f"{scope.label}: {_undecided(scope.result)}"
         for scope in scopes
         if scope.kind == "dataset" and scope.result.state == "undecided"
     ]
     doubts += [
-        f"gate {gate.result.gate}: {_undecided(gate.result, gate.further)}"
+        f"gate {gate.result.gate}: {_undecided(gate.result)}"
         for gate in gates
         if gate.result.state == "undecided"
     ]
@@ -250,11 +245,9 @@ def _hold(count: int) -> str:
     return "holds" if count == 1 else "hold"
 
 
-def _undecided(result: GateResult, further: int | None) -> str:
-    """Return why a claim is undecided, and how many more examples would decide it."""
-    if further is None:
-        return f"{result.reason}; no number of examples can be named"
-    return f"{result.reason}; about {counted(further, 'more example')} would decide"
+def _undecided(result: GateResult) -> str:
+    """Return why a claim is undecided, and how many examples would decide it."""
+    return f"{result.reason}; {result.needs}" if result.needs else result.reason
 
 
 def _changes(

@@ -16,7 +16,7 @@ const factCard = (i, detail) => {
     const result = page.CORRECTED[page.columns.corrected[i]] + (by === null ? "" : ", score " + by);
     line.append(fact("by corrected gold", result + (detail.corrected ? " (" + detail.corrected + ")" : "")));
   }
-  for (const [name, value] of Object.entries(parts)) line.append(fact(name, value));
+  for (const [name, value] of Object.entries(parts)) line.append(fact(name, value ?? "–"));
   if (flags.length) line.append(fact("flags", flags.join(", ")));
   for (const { name, passed } of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
   const rest = make("div", "facts hint");
@@ -27,7 +27,8 @@ const factCard = (i, detail) => {
   }
   for (const number of exampleOf(i).tags) rest.append(fact(page.data.tags[number].name, page.data.tags[number].value));
   if (detail.from_store) rest.append(fact("answer", "from the store"));
-  return [full(card("", line, rest))];
+  const meanings = Object.entries(page.data.facts.parts).filter(([name]) => name in parts);
+  return [full(card("", line, ...meanings.map(([name, text]) => make("p", "hint", name + ": " + text + ".")), rest))];
 };
 const exampleCards = async (i) => {
   const place = page.columns.table[i];

@@ -22,8 +22,8 @@ const reviewTable = (table, marked, gold, answers, title) => {
   const cellOf = (cell, j, row, tag) => {
     const td = make(tag, numeric[j] ? "n" : "");
     td.dir = "auto";
-    if (cell === null) td.append(make("span", "null", "None"));
-    else if (cell.length > 300) {
+    if (cell === null) return td;
+    if (cell.length > 300) {
       const inner = make("div", "rv-long");
       inner.tabIndex = 0;
       td.append(write(inner, cell));

@@ -32,8 +32,7 @@ const table = ({ title, header, rows, row_count: rowCount, column_count: width, 
     cells.forEach((cell, j) => {
       const td = make(tag, numeric[j] ? "n" : "");
       td.dir = "auto";
-      if (cell === null) td.append(make("span", "null", "None"));
-      else write(td, cell);
+      if (cell !== null) write(td, cell);
       tr.append(td);
     });
     return tr;
