@@ -18,6 +18,7 @@ from pytest_tablebench.store._line import (
     BadLine,
     read_answer,
     read_other,
+    replaces,
     written_at,
 )
 from pytest_tablebench.store._segment import Segment, blocks, read_line
@@ -107,18 +108,21 @@ class Layer:
             self._index(key, number << OFFSET_BITS | offset)
 
     def find(self, key: bytes, oldest: str = "") -> tuple[int, dict[str, Any]] | None:
-        """Return the first sound line of a key, with its place.
+        """Return the sound line of a key that counts, with its place.
 
-        Lines written before `oldest` are left out. Damaged ones are reported and forgotten.
+        That is the newest of those that replaced an older answer, else the first. Lines written
+        before `oldest` are left out. Damaged ones are reported and forgotten.
         """
         places = (self.index[key], *self._more.get(key, ())) if key in self.index else ()
+        valid: list[tuple[int, dict[str, Any]]] = []
         for place in sorted(places, key=self._order):
             data = self.read(place, key.hex())
             if data is None:
                 self._forget(key, place)
             elif written_at(data) >= oldest:
-                return place, data
-        return None
+                valid.append((place, data))
+        newer = [entry for entry in valid if replaces(entry[1])]
+        return max(newer, key=lambda entry: written_at(entry[1]), default=next(iter(valid), None))
 
     def read(self, place: int, key: str | None = None) -> dict[str, Any] | None:
         """Return the content of the line at a place; None, with a warning, if it is damaged."""

@@ -130,6 +130,16 @@ def written_at(data: Mapping[str, Any]) -> str:
     return written if isinstance(written, str) else ""
 
 
+REPLACES = "replaces"
+"""A fact about a request whose older answers were too old: its answer is served from now on."""
+
+
+def replaces(data: Mapping[str, Any]) -> bool:
+    """Return whether the line of an answer replaces older ones."""
+    request = data.get("request")
+    return isinstance(request, dict) and request.get(REPLACES) is True
+
+
 def reply_of(data: Mapping[str, Any]) -> Reply:
     """Return the reply in the line of an answer. Raises `BadLine`."""
     fields = data.get("reply")

@@ -19,6 +19,7 @@ from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
 from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import (
+    REPLACES,
     BadLine,
     answer_line,
     describe,
@@ -143,7 +144,8 @@ class Store:
     def put(self, request: Request, reply: Reply) -> None:
         """Append a reply to this process's segment, where it survives the end of the process.
 
-        An older sound entry of the same request continues to be served.
+        An older sound entry of the same request continues to be served, unless the store has an
+        age limit: then the new one replaces it.
 
         Raises:
             StoreError: it cannot be written (a full disk). Stored entries stay sound, and a
@@ -153,6 +155,8 @@ class Store:
 
     def put_described(self, key: str, facts: Mapping[str, Any], reply: Reply) -> None:
         """Store a reply as `put` does, with the `facts` that `describe` returned."""
+        if self.oldest:
+            facts = {**facts, REPLACES: True}
         self._append(answer_line(key, facts, reply), _raw(key))
 
     def put_execution(self, task: Execute, ran: Execution) -> None:

@@ -42,6 +42,30 @@ def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
     assert {record["reason"] for record in bench.records("r")} == {"not_stored"}
 
 
+def test_an_answer_asked_again_by_its_age_replaces_the_older_one(bench: Bench) -> None:
+    bench.suite()
+    bench.run("--model=echo/any", STORE, results="1")
+    conftest = bench.path / "conftest.py"
+    text = conftest.read_text("utf-8")
+    conftest.write_text(text + BROKEN, encoding="utf-8")
+    bench.run("--model=echo/any", STORE, "--bench-max-age=0", results="2")
+    bench.run("--model=echo/any", STORE, results="3")
+    assert len(bench.calls("ask")) == 6
+    answers = [{record["raw"] for record in bench.records(run)} for run in "123"]
+    assert answers[0] != answers[1] == answers[2] == {"broken"}
+
+
+BROKEN = """
+
+def broken(self, request, complete=Echo.complete):
+    return replace(complete(self, request), text="broken")
+
+
+from dataclasses import replace
+
+Echo.complete = broken
+"""
+
 FULL_AFTER_ONE = """
 import shutil
 

@@ -52,7 +52,7 @@ def test_if_an_entry_is_damaged_another_is_served(tmp_path, damaged):
     with Store.open(tmp_path) as store:
         assert text_of(store, ask()) == sound[0]
         assert text_of(store, ask()) == sound[0]
-        assert len(store.warnings) == ["one", "two", "three"].index(sound[0])
+        assert len(store.warnings) == len(damaged)
 
 
 def test_the_first_layer_with_the_key_is_served(tmp_path):
