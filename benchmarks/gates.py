@@ -13,8 +13,8 @@ import random
 import time
 from itertools import islice, product
 
+from pytest_tablebench.claims.gates import StoppingRule, judge_gates, order
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import StoppingRule, judge_gates, order
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import islice, product
 from statistics import mean
 
+from pytest_tablebench.claims.gates import StoppingRule, order
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import StoppingRule, order
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from pytest_tablebench.results.drift import AnswerTest, DriftTest
+from pytest_tablebench.claims.drift import AnswerTest, DriftTest
 
 CANARIES, NOISES, DROPS = (60, 200), (0.0, 0.1, 0.3), (0.02, 0.05, 0.10)
 

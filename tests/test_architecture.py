@@ -22,6 +22,7 @@ ROOMS = [
     "reports",
     "interchange",
     "audit",
+    "claims",
     "running",
     "results",
     "strategies",

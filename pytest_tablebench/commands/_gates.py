@@ -12,8 +12,8 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import mapping
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates import Gate
     from pytest_tablebench.results import ScoreTable
-    from pytest_tablebench.results.gates import Gate
 
 
 def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> None:
@@ -53,9 +53,9 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
     The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
+    from pytest_tablebench.claims.gate_names import check_corrected, check_gates
+    from pytest_tablebench.claims.gates import parse_gates, recorded_gates
     from pytest_tablebench.results.corrections import overlay_of
-    from pytest_tablebench.results.gates import parse_gates, recorded_gates
-    from pytest_tablebench.running.name_checks import check_corrected, check_gates
 
     run_gates = parse_gates(recorded_gates(run))
     gates, names = parse_gates(texts) if texts else run_gates, table.names
@@ -76,7 +76,7 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
 
 def check_baseline(gates: Iterable[Gate]) -> None:
     """Raise `SettingsError` for a gate that compares with a baseline, if none is given."""
-    from pytest_tablebench.results.gates import baseline_needed, gate_without_baseline
+    from pytest_tablebench.claims.gates import baseline_needed, gate_without_baseline
 
     gate = gate_without_baseline(gates)
     if gate is not None:

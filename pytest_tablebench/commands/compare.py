@@ -47,8 +47,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.compare import compare_runs
     from pytest_tablebench.reports.compare_text import comparison_lines
-    from pytest_tablebench.results.compare import compare_runs
 
     comparison = compare_runs(
         options.before,

@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _history(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.history import history_of, read_places_of_runs
     from pytest_tablebench.reports.history_text import history_json, history_lines
-    from pytest_tablebench.results.history import history_of, read_places_of_runs
 
     runs, problems = read_places_of_runs(options.runs, repository=Path.cwd())
     if not runs:

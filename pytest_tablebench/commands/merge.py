@@ -17,10 +17,10 @@ from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import Gate
+    from pytest_tablebench.claims.gates import Gate
+    from pytest_tablebench.claims.merge import Merge
+    from pytest_tablebench.claims.verdict import RunVerdict
     from pytest_tablebench.results.loaded_run import LoadedRun
-    from pytest_tablebench.results.merge import Merge
-    from pytest_tablebench.results.verdict import RunVerdict
 
 
 def add_parser(commands: Any) -> None:
@@ -63,9 +63,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.results.compare import check_alike
+    from pytest_tablebench.claims.differences import check_alike
+    from pytest_tablebench.claims.merge import read_merge
     from pytest_tablebench.results.loaded_run import load_run
-    from pytest_tablebench.results.merge import read_merge
     from pytest_tablebench.results.output_folder import output_folder
 
     merge = read_merge(options.runs)
@@ -88,12 +88,12 @@ def _written(
     merge: Merge, gates: Sequence[Gate], baseline: LoadedRun | None, options: argparse.Namespace
 ) -> tuple[list[str], int]:
     """Write the whole run and its reports."""
+    from pytest_tablebench.claims.compare import compare_runs
+    from pytest_tablebench.claims.verdict import judge_run
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results.compare import compare_runs
-    from pytest_tablebench.results.verdict import judge_run
 
     run = merge.write(options.out)
     comparison = None

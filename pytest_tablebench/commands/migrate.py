@@ -14,8 +14,8 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import counted, printable, slug
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.migration import Migration
     from pytest_tablebench.commands._project_runs import Project
-    from pytest_tablebench.results.migration import Migration
 
 
 def add_parser(commands: Any) -> None:
@@ -183,8 +183,8 @@ def _judged(
     options: argparse.Namespace,
 ) -> list[Migration]:
     """Run all models, and return the verdict on each candidate."""
+    from pytest_tablebench.claims.migration import judge_migration
     from pytest_tablebench.results.loaded_run import load_run
-    from pytest_tablebench.results.migration import judge_migration
 
     left, baseline = options.max_cost, None
     runs = []
@@ -202,10 +202,10 @@ def _judged(
 def _reported(
     migrations: Sequence[Migration], folder: Path, options: argparse.Namespace
 ) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.migration import exit_code_of
     from pytest_tablebench.reports.html.migration import write_migration_page
     from pytest_tablebench.reports.migration_comment import migration_comment
     from pytest_tablebench.reports.migration_text import migration_lines
-    from pytest_tablebench.results.migration import exit_code_of
     from pytest_tablebench.util.files import write_whole
 
     page = options.page or folder / "migration.html"

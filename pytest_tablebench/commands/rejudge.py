@@ -20,9 +20,9 @@ from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates import Gate, GateResult
+    from pytest_tablebench.claims.verdict import RunVerdict
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.results.gates import Gate, GateResult
-    from pytest_tablebench.results.verdict import RunVerdict
     from pytest_tablebench.running.rejudge import Rejudged
 
 
@@ -154,9 +154,9 @@ def _judge(
 def _decide(
     judged: Rejudged, gates: Sequence[Gate], settings: Settings, options: argparse.Namespace
 ) -> RunVerdict:
+    from pytest_tablebench.claims.differences import check_alike
+    from pytest_tablebench.claims.verdict import RunVerdict, decided_before, judge_run
     from pytest_tablebench.results import read_records
-    from pytest_tablebench.results.compare import check_alike
-    from pytest_tablebench.results.verdict import RunVerdict, decided_before, judge_run
 
     if not gates:
         return RunVerdict()

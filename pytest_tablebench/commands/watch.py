@@ -16,8 +16,8 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.drift import History, HistoryEntry
     from pytest_tablebench.commands._project_runs import Project
-    from pytest_tablebench.results.drift import History, HistoryEntry
 
 STORE = "store"
 """The answers of all looks, in the folder of the watch."""
@@ -90,10 +90,10 @@ def add_parser(commands: Any) -> None:
 
 
 def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.drift import judge_watch, read_history
     from pytest_tablebench.commands._project_runs import PendingAnswers
     from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
     from pytest_tablebench.results import PENDING_CODE
-    from pytest_tablebench.results.drift import judge_watch, read_history
 
     if options.canary < 1 or options.repeats < 2:
         raise SettingsError("--canary must be at least 1, and --repeats at least 2")
@@ -131,7 +131,7 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _entry(options: argparse.Namespace, project: str, history: History | None) -> HistoryEntry:
     """Ask the canary, and return the new entry; without a history it is a reference."""
-    from pytest_tablebench.results.drift import look_entry, reference_entry
+    from pytest_tablebench.claims.drift import look_entry, reference_entry
     from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.store.versions import fingerprints
 

@@ -48,7 +48,7 @@ def arrange(items: list[pytest.Item], seed: int) -> None:
 
     Items whose cases differ only in the model follow each other.
     """
-    from pytest_tablebench.results.gates import order
+    from pytest_tablebench.claims.gates import order
 
     cases = [case_of(item) for item in items]
     arranged = order([case for case in cases if case is not None], seed)

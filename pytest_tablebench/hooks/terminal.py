@@ -170,7 +170,7 @@ class TerminalHooks:
 
         None if they cannot be counted. Ignores the gate's tags, which may leave fewer.
         """
-        from pytest_tablebench.results.gates import parse_gate
+        from pytest_tablebench.claims.gates import parse_gate
 
         session = self._run.session
         try:

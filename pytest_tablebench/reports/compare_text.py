@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pytest_tablebench.config.axes import JOINED
-from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
-from pytest_tablebench.results.compare import (
+from pytest_tablebench.claims.compare import (
     MEASURES,
     Measure,
     MeasureDifference,
@@ -14,6 +12,8 @@ from pytest_tablebench.results.compare import (
     RunFacts,
     ScopeComparison,
 )
+from pytest_tablebench.config.axes import JOINED
+from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = ["SHOWN_FLIPS", "comparison_lines", "methods_line"]

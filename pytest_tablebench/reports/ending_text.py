@@ -17,8 +17,8 @@ from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import RunComparison
-    from pytest_tablebench.results.gates import GateResult
+    from pytest_tablebench.claims.compare import RunComparison
+    from pytest_tablebench.claims.gates import GateResult
 
 __all__ = [
     "fitted",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.gates import GateResult, verdict_line
 from pytest_tablebench.reports.formats import (
     fitting,
     interval,
@@ -13,7 +14,6 @@ from pytest_tablebench.reports.formats import (
     stored_text,
     unusable_text,
 )
-from pytest_tablebench.results.gates import GateResult, verdict_line
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["gate_lines", "method_lines"]

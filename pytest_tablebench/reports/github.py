@@ -43,8 +43,8 @@ from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import RunComparison, ScopeComparison
-    from pytest_tablebench.results.gates import GateResult
+    from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
+    from pytest_tablebench.claims.gates import GateResult
 
 __all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
 
@@ -111,7 +111,7 @@ def _head(
 ) -> list[str]:
     lines = [f"## Table benchmark: {code(str(run.get('model')))}", ""]
     if gates:
-        from pytest_tablebench.results.gates import verdict_line
+        from pytest_tablebench.claims.gates import verdict_line
 
         states = {gate.state for gate in gates}
         worst = next(state for state in ("fails", "undecided", "holds") if state in states)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.formats import aligned, number, percent
-from pytest_tablebench.results.history import (
+from pytest_tablebench.claims.history import (
     HistoryFigure,
     HistoryPanel,
     HistoryPoint,
@@ -14,6 +13,7 @@ from pytest_tablebench.results.history import (
     RunHistory,
     price_of,
 )
+from pytest_tablebench.reports.formats import aligned, number, percent
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["history_json", "history_lines", "started"]
@@ -118,7 +118,7 @@ def _panel_json(panel: HistoryPanel) -> Mapping[str, Any]:
                         "run": point.number,
                         "n_examples": point.n_examples,
                         "figures": {name: vars(value) for name, value in point.figures.items()},
-                        "changes": [vars(change) for change in point.changes],
+                        "changes": [{"kind": c.kind, **vars(c)} for c in point.changes],
                     }
                     for point in line.points
                 ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_tablebench.claims.migration import Change, JudgedScope, Migration
 from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.github import code
 from pytest_tablebench.reports.migration_text import (
@@ -14,7 +15,6 @@ from pytest_tablebench.reports.migration_text import (
     scope_cells,
     side_rows,
 )
-from pytest_tablebench.results.migration import Change, JudgedScope, Migration
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["COMMENT_LIMIT", "migration_comment"]
@@ -87,7 +87,7 @@ def _candidate(migration: Migration) -> Iterator[list[str]]:
             yield _changes(f"{title}: {counted(count, 'case')}", changes)
     if migration.differences:
         texts = [
-            (code(item.name), code(item.old), code(item.new), code(item.meaning))
+            (code(item.name), code(item.before), code(item.after), code(item.meaning))
             for item in migration.differences
         ]
         yield _folded("What else differs", _table(_DIFFERENCES, texts, texts=4))

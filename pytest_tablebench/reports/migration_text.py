@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.migration import JudgedScope, Migration, Side, Verdict, cheapest
 from pytest_tablebench.reports.formats import (
     aligned,
     duration,
@@ -15,7 +16,6 @@ from pytest_tablebench.reports.formats import (
     percent,
     signed,
 )
-from pytest_tablebench.results.migration import JudgedScope, Migration, Side, Verdict, cheapest
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = [
@@ -116,8 +116,8 @@ def _candidate(migration: Migration, width: int | None) -> Iterator[str]:
     for difference in migration.differences:
         meaning = f" ({printable(difference.meaning, 160)})" if difference.meaning else ""
         yield (
-            f"differs: {printable(difference.name, 80)}: {printable(difference.old, 120)} old, "
-            f"{printable(difference.new, 120)} new{meaning}"
+            f"differs: {printable(difference.name, 80)}: {printable(difference.before, 120)} old, "
+            f"{printable(difference.after, 120)} new{meaning}"
         )
     yield from (f"note: {printable(remark, 600)}" for remark in migration.remarks)
 

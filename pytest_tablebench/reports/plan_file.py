@@ -13,7 +13,7 @@ from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.claims.gates import PlannedGate
 
 __all__ = ["write_plan"]
 

@@ -14,8 +14,8 @@ from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.util.names import are, counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.results.gates import PlannedGate
 
 __all__ = ["plan_lines"]
 

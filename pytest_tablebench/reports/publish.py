@@ -13,9 +13,9 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.compare import RunComparison
+    from pytest_tablebench.claims.gates import GateResult
     from pytest_tablebench.reports.html import PageAhead
-    from pytest_tablebench.results.compare import RunComparison
-    from pytest_tablebench.results.gates import GateResult
 
 __all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
 
@@ -79,7 +79,7 @@ def republish_page(folder: Path, out: Path) -> list[str]:
     baseline is computed again. Returns the problems, which the page shows too. Raises
     `SettingsError` if the folder is not a run or the page cannot be written.
     """
-    from pytest_tablebench.results.compare import compare_runs
+    from pytest_tablebench.claims.compare import compare_runs
 
     run, problems = load_run(folder), []
     named = run.run.get("baseline")
@@ -107,7 +107,7 @@ def publish_pair(
     Returns their comparison and the problems. Raises `SettingsError` as `compare_runs` does, or if
     the page cannot be written.
     """
-    from pytest_tablebench.results.compare import compare_runs
+    from pytest_tablebench.claims.compare import compare_runs
 
     old, new = load_run(before), load_run(after)
     comparison = compare_runs(
@@ -123,8 +123,8 @@ def _write_again(
     comparison: RunComparison | None,
     problems: list[str],
 ) -> list[str]:
+    from pytest_tablebench.claims.gates import stored_results
     from pytest_tablebench.reports.html import write_page
-    from pytest_tablebench.results.gates import stored_results
 
     changes = None
     try:

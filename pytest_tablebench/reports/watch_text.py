@@ -8,7 +8,7 @@ from pytest_tablebench.reports.github import code
 from pytest_tablebench.util.names import counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.drift import Drop, WatchVerdict
+    from pytest_tablebench.claims.drift import Drop, WatchVerdict
 
 __all__ = [
     "delay_line",

@@ -8,10 +8,10 @@ from pytest_tablebench.results._aggregate import (
     summarize,
 )
 from pytest_tablebench.results._further_figures import informative_parts
-from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.exit_codes import PENDING_CODE
 from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json
+from pytest_tablebench.results.intervals import interval
 from pytest_tablebench.results.media import MediaFolder
 from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, outcome_of_score
 from pytest_tablebench.results.score_table import ScoreTable

@@ -12,11 +12,11 @@ from pytest_tablebench.results._further_figures import (
     finite_values,
     part_figures,
 )
-from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._repeats import repeat_figures, sampling_cost
 from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.cheapest import MARGIN, paired_settings, settings_of
 from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.intervals import ci95
 from pytest_tablebench.results.memory import memory_figures
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._examples import Examples
-from pytest_tablebench.results._intervals import ci95, moments, paired_bounds
 from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.intervals import ci95, moments, paired_bounds
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results.intervals import moments, paired_bounds
 from pytest_tablebench.results.judged_cases import JudgedCase
 from pytest_tablebench.results.label_sample import expected_half_width, mark_bin
 from pytest_tablebench.results.labelled_cases import LabelledCases

@@ -14,8 +14,8 @@ from math import ceil
 from typing import Any, Literal
 
 from pytest_tablebench.config.axes import Axis
-from pytest_tablebench.results._intervals import Moments, failure_tail, holm, moments, paired_bounds
 from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.intervals import Moments, failure_tail, holm, moments, paired_bounds
 from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.arrays import np
 

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._clusters import ClusteredMean, numbered
+from pytest_tablebench.results.clusters import ClusteredMean, numbered
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

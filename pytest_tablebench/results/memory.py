@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results._further_figures import finite_values
-from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results.figures import mean, means
+from pytest_tablebench.results.intervals import ci95
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._clusters import ClusteredMean, combined, numbered
-from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results.clusters import ClusteredMean, combined, numbered
 from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.intervals import moments, paired_bounds
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.arrays import np

@@ -13,7 +13,7 @@ from pytest_tablebench.session.base import CaseRunner, RunKeeper
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.claims.gates import PlannedGate
 
 
 class Alone(CaseRunner, RunKeeper):
@@ -72,7 +72,7 @@ class Alone(CaseRunner, RunKeeper):
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, the smallest drop each gate can see with the selected cases."""
-        from pytest_tablebench.running.gate_subjects import planned_clusters
+        from pytest_tablebench.claims.gate_subjects import planned_clusters
 
         verdicts = self.verdicts
         if verdicts is None or self.settings.shard is not None:

@@ -16,9 +16,9 @@ from pytest_tablebench.session.pytest_modes import runs_no_test
 from pytest_tablebench.util.notices import Notices
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.checks import Finding
-    from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.case_run import CaseRun

@@ -211,7 +211,7 @@ class Cases:
 
         `thresholds` contains the thresholds of markers, by test.
         """
-        from pytest_tablebench.running.name_checks import check_tests
+        from pytest_tablebench.claims.gate_names import check_tests
         from pytest_tablebench.running.preflight import check_replay, check_threshold
 
         for place, value in thresholds.items():
@@ -229,7 +229,7 @@ class Cases:
 
         This reads the data files, so only one process of a run does it.
         """
-        from pytest_tablebench.running.gate_subjects import check_subjects
+        from pytest_tablebench.claims.gate_subjects import check_subjects
         from pytest_tablebench.running.preflight import check_datasets
 
         check_datasets(self.runner, self.selection.datasets())

@@ -15,8 +15,8 @@ from pytest_tablebench.results import PENDING_CODE
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.verdict import RunVerdict
     from pytest_tablebench.results.loaded_run import LoadedRun
-    from pytest_tablebench.results.verdict import RunVerdict
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.kept_run import KeptRun
     from pytest_tablebench.session.verdict import Verdicts
@@ -117,7 +117,7 @@ class RunEnding:
             compared_nothing: whether snapshots were to be compared and none existed. That is no
                 success.
         """
-        from pytest_tablebench.results.verdict import joint_exit_code
+        from pytest_tablebench.claims.verdict import joint_exit_code
 
         verdicts, may_decide = self._verdicts, _gates_may_decide(exit_status, reason)
         if verdicts is not None and self._settings.gates:

@@ -7,12 +7,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.axes import SAME_QUESTION
-from pytest_tablebench.errors import SettingsError, TableBenchError
-from pytest_tablebench.results import read_records, read_run_json
-from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
-from pytest_tablebench.results.corrections import overlay_of
-from pytest_tablebench.results.gates import (
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.differences import check_alike, latest_run
+from pytest_tablebench.claims.gate_names import check_corrected, check_gates, check_selected
+from pytest_tablebench.claims.gates import (
     Gate,
     PlannedGate,
     StoppingRule,
@@ -21,11 +19,14 @@ from pytest_tablebench.results.gates import (
     parse_gates,
     plan_gates,
 )
+from pytest_tablebench.claims.verdict import RunVerdict, judge_run
+from pytest_tablebench.config.axes import SAME_QUESTION
+from pytest_tablebench.errors import SettingsError, TableBenchError
+from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.labels import read_labels
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.verdict import RunVerdict, judge_run
 from pytest_tablebench.running.correction_files import has_corrections
-from pytest_tablebench.running.name_checks import check_corrected, check_gates, check_selected
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:

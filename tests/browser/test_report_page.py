@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.gates import judge_gates
 from tests.support.browser import Watched
 from tests.support.matrix import reduced
 from tests.support.page_runs import make_records, record, write_run

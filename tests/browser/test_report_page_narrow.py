@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.gates import judge_gates
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.browser import Watched, wait_for
 from tests.support.page_runs import record, write_run

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.present import present
 
@@ -68,7 +68,7 @@ def test_every_option_states_what_it_means_to_a_comparison(option):
 def test_runs_that_differ_in_one_option_are_treated_as_it_says(option):
     before = run_json()
     after = with_another(before, option.recorded)
-    found = setting_differences(before, after)
+    found = differences_between(before, after)
     if option.differs.verdict == "ignore":
         assert found == ()
         check_alike(before, after, hint="")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tablebench.results.gates import judge_gates
+from pytest_tablebench.claims.gates import judge_gates
 
 from . import vectors
 

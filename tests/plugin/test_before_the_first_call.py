@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.results.compare import setting_differences
+from pytest_tablebench.claims.differences import differences_between
 from tests.support.toy_bench import ADA, BO, CONFTEST, SUITE, Bench
 
 FORMATS = """
@@ -88,7 +88,7 @@ def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> 
     assert digest.endswith(" (fact_checking)")
     assert bench.facts()["prompts_folder"] == str(folder)
     bench.run("--model=echo/any", "--bench-limit=1", results="ours")
-    [difference] = setting_differences(bench.facts("ours"), bench.facts())
+    [difference] = differences_between(bench.facts("ours"), bench.facts())
     assert (difference.name, difference.after, difference.unlike) == ("prompts", digest, True)
 
 

@@ -10,9 +10,9 @@ import matplotlib.figure  # noqa: F401
 import pytest
 from bs4 import BeautifulSoup
 
+import pytest_tablebench.claims.compare
+import pytest_tablebench.claims.gates
 import pytest_tablebench.reports.html
-import pytest_tablebench.results.compare
-import pytest_tablebench.results.gates
 import pytest_tablebench.running.rejudge  # noqa: F401
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_records, read_run_json

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_tablebench import read_run
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.merge import read_merge
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import Run, Script, right, run_pytest
 

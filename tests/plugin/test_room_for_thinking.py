@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.results.compare import compare_runs
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import LITELLM, Run, Script, right, run_pytest
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.results import read_records
-from pytest_tablebench.results.merge import read_merge
 from tests.support.batch_server import BatchServer
 from tests.support.extensions import EXTENSIONS
 from tests.support.matrix import FULL, reduced

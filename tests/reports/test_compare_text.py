@@ -6,8 +6,8 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.reports.compare_text import comparison_lines, methods_line
-from pytest_tablebench.results.compare import compare_runs
 from tests.support.run_folders import GRID, record, write_run
 
 HOSTILE = "\x1b[31m<script>|`@admin`\u202e\nrow"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.reports.ending_text import (
     fitted,
     new_failure_lines,
@@ -17,7 +18,6 @@ from pytest_tablebench.reports.ending_text import (
     rerun_line,
 )
 from pytest_tablebench.reports.formats import fitting, left_out_lines
-from pytest_tablebench.results.gates import GateResult
 from pytest_tablebench.results.outliers import Outlier
 
 

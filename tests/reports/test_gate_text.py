@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from pytest_tablebench.claims.gates import GateResult, judge_gates
 from pytest_tablebench.reports.gate_text import gate_lines
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html._facts import verdict
-from pytest_tablebench.results.gates import GateResult, judge_gates
 from tests.support.page_files import page
 from tests.support.run_folders import GRID, record
 

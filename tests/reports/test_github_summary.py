@@ -11,6 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.compare import (
+    MeasureDifference,
+    RunComparison,
+    RunFacts,
+    ScopeComparison,
+)
+from pytest_tablebench.claims.compare._types import Answers
+from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.github import (
     STEP_SUMMARY_LIMIT,
@@ -19,14 +27,6 @@ from pytest_tablebench.reports.github import (
     write_summary,
 )
 from pytest_tablebench.results import ScoreRow, summarize
-from pytest_tablebench.results.compare import (
-    MeasureDifference,
-    RunComparison,
-    RunFacts,
-    ScopeComparison,
-)
-from pytest_tablebench.results.compare._types import Answers
-from pytest_tablebench.results.gates import GateResult
 
 RUN = {
     "model": "gpt-x",

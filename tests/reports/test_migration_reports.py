@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.claims.migration import Change, Migration, judge_migration
 from pytest_tablebench.reports.html.migration import write_migration_page
 from pytest_tablebench.reports.migration_comment import COMMENT_LIMIT, migration_comment
 from pytest_tablebench.reports.migration_text import choice_line, migration_lines
 from pytest_tablebench.results.loaded_run import load_run
-from pytest_tablebench.results.migration import Change, Difference, Migration, judge_migration
 from tests.support.run_folders import record, write_run
 
 HOSTILE = "<img src=x onerror=alert(1)>|@someone #1 `x`\x1b[31m\n::error::"

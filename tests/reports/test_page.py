@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.compare import compare_runs
 from tests.support.page_files import block, gate_result, page, text_of
 from tests.support.page_runs import record, write_run
 from tests.support.present import present

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.results import summarize
-from pytest_tablebench.results.gates import judge_gates
 from tests.results.test_clusters import record
 from tests.support.present import present
 

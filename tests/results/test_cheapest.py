@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.config.axes import AXES
 from pytest_tablebench.reports.cheapest_text import setting_lines
 from pytest_tablebench.results import summarize
 from pytest_tablebench.results.cheapest import choose
-from pytest_tablebench.results.gates import judge_gates
 
 EFFORT = next(axis for axis in AXES if axis.name == "effort")
 

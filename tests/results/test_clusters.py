@@ -13,11 +13,11 @@ import pytest
 from scipy.special import stdtrit
 
 from benchmarks.shared_tables import PER_TABLE, TABLES, rates
+from pytest_tablebench.claims.gates import judge_gates, plan_gates
+from pytest_tablebench.claims.gates._power import assumed_sd, smallest_drop
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.results import Record, ScoreTable, summarize
-from pytest_tablebench.results._intervals import level_bounds, moments
-from pytest_tablebench.results.gates import judge_gates, plan_gates
-from pytest_tablebench.results.gates._power import assumed_sd, smallest_drop
+from pytest_tablebench.results.intervals import level_bounds, moments
 from pytest_tablebench.results.outliers import outliers
 from tests.support.present import present
 
@@ -125,7 +125,7 @@ def test_datasets_with_common_tables_are_not_independent():
 
 
 def test_a_comparison_flips_signs_and_computes_intervals_by_table(tmp_path):
-    from pytest_tablebench.results.compare import compare_runs
+    from pytest_tablebench.claims.compare import compare_runs
     from pytest_tablebench.results.loaded_run import LoadedRun
 
     def loaded(name, values, tables="aaabbbccc"):

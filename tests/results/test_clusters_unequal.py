@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results._intervals import moments
+from pytest_tablebench.results.intervals import moments
 
 
 def by_vectors(values: list[float], groups: list[int]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.claims.compare import compare_runs
 from tests.support.page_runs import record as page_record
 from tests.support.page_runs import write_run as write_run_of
 from tests.support.run_folders import GRID, record, write_pair, write_run

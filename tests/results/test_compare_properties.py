@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.results import read_records
-from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.gates import judge_gates
 from tests.support.present import present
 from tests.support.run_folders import record, write_run
 

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.compare import check_alike, compare_runs, setting_differences
 from tests.support.run_folders import GRID, record, run_facts, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -185,18 +186,18 @@ OTHER = {"shots": 1, "limit": 100, "serializers": ["html"], "params": {"max_toke
 def test_a_setting_from_an_option_equals_the_same_setting_declared_by_a_dataset():
     before, after = facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE)
     # Only one run was given the option, and only one ran `b`.
-    assert setting_differences({**before, "shots": None}, {**after, "shots": 5, "limit": 100}) == ()
+    assert differences_between({**before, "shots": None}, {**after, "shots": 5, "limit": 100}) == ()
 
 
 def test_a_difference_names_its_dataset_unless_it_applies_to_all():
-    differences = setting_differences(
+    differences = differences_between(
         facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE, b={**OTHER, "shots": 2})
     )
     assert [
         (difference.name, difference.before, difference.after) for difference in differences
     ] == [("shots of b", "1", "2")]
     tokens = {"params": {"max_tokens": 99}}
-    differences = setting_differences(
+    differences = differences_between(
         facts_by_dataset(a=ONE, b=ONE), facts_by_dataset(a={**ONE, **tokens}, b={**ONE, **tokens})
     )
     assert [

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.watch import World, alarm, changed_answers
-from pytest_tablebench.results.drift import AnswerTest, DriftTest, looks_until
-from pytest_tablebench.results.drift._noise import deviation, mean_bound
-from pytest_tablebench.results.drift._sequence import log_goal
+from pytest_tablebench.claims.drift import AnswerTest, DriftTest, looks_until
+from pytest_tablebench.claims.drift._noise import deviation, mean_bound
+from pytest_tablebench.claims.drift._sequence import log_goal
 
 
 def test_the_bound_of_a_mean_of_zeros_is_exact() -> None:

@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.reports.html.watch import write_watch_page
-from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
-from pytest_tablebench.results import Record
-from pytest_tablebench.results.drift import (
+from pytest_tablebench.claims.drift import (
     History,
     HistoryEntry,
     judge_watch,
@@ -22,6 +18,10 @@ from pytest_tablebench.results.drift import (
     read_history,
     reference_entry,
 )
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.reports.html.watch import write_watch_page
+from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
+from pytest_tablebench.results import Record
 from pytest_tablebench.util.notices import Notices
 
 CASES = 40

@@ -11,11 +11,11 @@ import math
 import numpy as np
 import pytest
 
-from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results.gates import StoppingRule, parse_gate
-from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
-from pytest_tablebench.results.gates._scopes import Scopes
-from pytest_tablebench.results.gates._sides import Sides
+from pytest_tablebench.claims.gates import StoppingRule, parse_gate
+from pytest_tablebench.claims.gates._evaluation import EvaluatedGate, correct, evaluate_gate
+from pytest_tablebench.claims.gates._scopes import Scopes
+from pytest_tablebench.claims.gates._sides import Sides
+from pytest_tablebench.results.intervals import moments, paired_bounds
 from pytest_tablebench.results.sheets import ScoreSheet
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results._intervals import (
-    Moments,
-    failure_tail,
-    level_bounds,
-    moments,
-    paired_bounds,
-)
-from pytest_tablebench.results.gates import (
+from pytest_tablebench.claims.gates import (
     exit_code,
     judge_gates,
     mcnemar,
     sign_flip,
     verdict_line,
+)
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results import ScoreRow
+from pytest_tablebench.results.intervals import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
 )
 from tests.support.gate_rows import cell, judge, rows
 from tests.support.present import present

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import SettingsError
-from pytest_tablebench.results.gates import parse_gate
-from pytest_tablebench.results.gates._grammar import MEASURES
+from pytest_tablebench.claims.gates import parse_gate
+from pytest_tablebench.claims.gates._grammar import MEASURES
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.results.gates import StoppingRule, judge_gates, order
+from pytest_tablebench.claims.gates import StoppingRule, judge_gates, order
 from tests.results.test_judged_gates import World, judged, world
 from tests.support.gate_rows import cell, judge, rows
 from tests.support.gate_worlds import Record

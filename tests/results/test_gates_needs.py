@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_tablebench.results._intervals import Moments
-from pytest_tablebench.results.gates import GateResult, judge_gates, plan_gates, stored_results
-from pytest_tablebench.results.gates._needs import Claim, examples_needed
+from pytest_tablebench.claims.gates import GateResult, judge_gates, plan_gates, stored_results
+from pytest_tablebench.claims.gates._needs import Claim, examples_needed
+from pytest_tablebench.results.intervals import Moments
 
 Records = list[dict[str, Any]]
 

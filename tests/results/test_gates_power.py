@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results.gates import plan_gates
-from pytest_tablebench.results.gates._power import assumed_sd, power, smallest_drop
+from pytest_tablebench.claims.gates import plan_gates
+from pytest_tablebench.claims.gates._power import assumed_sd, power, smallest_drop
 from tests.support.gate_worlds import as_records, cases_of
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.gates import judge_gates, plan_gates
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import judge_gates, plan_gates
 
 GATES = ["d.performance >= 0.4", "d.pass_rate >= 0.4", "d.robustness >= 0.4", "d.no_answer <= 0.1"]
 

@@ -10,8 +10,8 @@ from hypothesis import example as example_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.gates import StoppingRule, judge_gates, order, plan_gates
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import StoppingRule, judge_gates, order, plan_gates
 from tests.results.test_slices import cell, example
 
 Records = list[ScoreRow]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from pytest_tablebench.results.history import (
+from pytest_tablebench.claims.history import (
     HistoryFigure,
     PastRun,
     RunHistory,

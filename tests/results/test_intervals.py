@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial
 
 from pytest_tablebench.results import ScoreRow, interval, summarize
-from pytest_tablebench.results._intervals import (
+from pytest_tablebench.results.intervals import (
     Moments,
     failure_tail,
     level_bounds,

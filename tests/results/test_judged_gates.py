@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pytest_tablebench.claims.gates import GateResult, parse_gates
+from pytest_tablebench.claims.verdict import judge_run
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.gates import GateResult, parse_gates
 from pytest_tablebench.results.judges import judge_difference
 from pytest_tablebench.results.labels import Label, read_labels, write_labels
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
-from pytest_tablebench.results.verdict import judge_run
 
 EXAMPLES = 200
 

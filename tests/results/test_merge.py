@@ -15,10 +15,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record, read_records, read_run_json
-from pytest_tablebench.results.merge import read_merge
 from pytest_tablebench.results.snapshots import (
     Entry,
     change_of,

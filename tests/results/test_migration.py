@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.results import Record
-from pytest_tablebench.results.loaded_run import load_run
-from pytest_tablebench.results.migration import (
+from pytest_tablebench.claims.migration import (
     Migration,
     cheapest,
     exit_code_of,
     judge_migration,
 )
+from pytest_tablebench.results import Record
+from pytest_tablebench.results.loaded_run import load_run
 from tests.support.run_folders import record, write_run
 
 Texts = Mapping[str, Any]
@@ -174,11 +174,11 @@ def test_what_else_differs(tmp_path: Path) -> None:
     )
     fields = {"reply_limit": 512}, {"reply_limit": 8704, "reasoning_tokens": 40}
     migration = judged(tmp_path, [1] * 4, [1] * 4, facts=facts, fields=fields)
-    rows = {item.name: (item.old, item.new) for item in migration.differences}
-    assert rows["parameter temperature"] == ("sent", "not sent")
-    assert rows["parameter max_tokens"] == ("512", "not sent")
-    assert rows["token limit of replies"] == ("512 tokens", "8,704 tokens")
-    assert rows["thinking"] == ("none counted", "40 tokens an answer")
+    rows = {item.name: (item.before, item.after, item.meaning) for item in migration.differences}
+    assert rows["params_sent.temperature"] == ("0", "not sent", "the model takes only 1")
+    assert rows["params_sent.max_tokens"] == ("512", "not sent", "")
+    assert rows["token limit of replies"] == ("512 tokens", "8,704 tokens", "")
+    assert rows["thinking"] == ("none counted", "40 tokens an answer", "")
     assert "model" not in rows
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
 from pytest_tablebench.results import read_records, read_run_json, summarize
-from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.gates import judge_gates
 from pytest_tablebench.results.texts import PromptText, read_texts
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pytest_tablebench.claims.gates import StoppingRule, judge_gates, order
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.gates import StoppingRule, judge_gates, order
 from tests.support.gate_worlds import Record, World, as_records, cases_of
 
 

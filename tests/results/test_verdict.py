@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 import pytest_tablebench
-from pytest_tablebench.results import Record, ScoreRow, ScoreTable
-from pytest_tablebench.results.gates import GateResult, StoppingRule, order, parse_gates
-from pytest_tablebench.results.labels import Label
-from pytest_tablebench.results.score_table import raw_digests
-from pytest_tablebench.results.verdict import (
+from pytest_tablebench.claims.gates import GateResult, StoppingRule, order, parse_gates
+from pytest_tablebench.claims.verdict import (
     RunVerdict,
     decided_before,
     joint_exit_code,
     judge_run,
 )
+from pytest_tablebench.results import Record, ScoreRow, ScoreTable
+from pytest_tablebench.results.labels import Label
+from pytest_tablebench.results.score_table import raw_digests
 
 HOLDS, FAILS, UNSURE = "d.no_answer <= 0.5", "d.no_answer <= 0.1", "e.performance >= 0.5"
 """Gates on `four()`: one of four cases has no answer, and the dataset `e` has no case."""
@@ -203,4 +203,4 @@ def test_only_the_verdict_module_judges_gates_in_the_package() -> None:
         and node.func.id in {"judge_gates", "cut_short", "exit_code"}
     }
     # A migration judges its own claims about two runs, not the gates of a run.
-    assert judging == {"results/verdict.py", "results/migration/_judge.py"}
+    assert judging == {"claims/verdict.py", "claims/migration/_judge.py"}

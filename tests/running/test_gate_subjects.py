@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.gate_subjects import check_subjects
+from pytest_tablebench.claims.gates import parse_gate
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import TableQuestions, table_question
 from pytest_tablebench.datasets.case import Case, cross
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import Judgement, Score
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.results.gates import parse_gate
 from pytest_tablebench.running.builtins import registry_with
-from pytest_tablebench.running.gate_subjects import check_subjects
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.tables.table import Table
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.results.gates import parse_gate
-from pytest_tablebench.running.name_checks import (
+from pytest_tablebench.claims.gate_names import (
     check_gates,
-    check_names,
     check_part,
     check_selected,
     check_slice,
     check_tests,
 )
+from pytest_tablebench.claims.gates import parse_gate
+from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.running.name_checks import check_names
 
 
 def check(text: str) -> None:

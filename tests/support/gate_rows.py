@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.results.gates import judge_gates
+from pytest_tablebench.claims.gates import judge_gates
 
 __all__ = ["cell", "judge", "rows"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 
+from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.gates import GateResult
 from tests.support.page_runs import write_run
 
 __all__ = ["block", "changed", "gate_result", "page", "text_of"]

@@ -23,7 +23,7 @@ from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import case_key
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import RunComparison
+    from pytest_tablebench.claims.compare import RunComparison
 
 
 def marks_of(

@@ -19,7 +19,7 @@ from pytest_tablebench.results.sheets import sheets
 from pytest_tablebench.util.names import are, counted, out_of, printable, tied
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import GateResult
+    from pytest_tablebench.claims.gates import GateResult
 
 
 def verdict(

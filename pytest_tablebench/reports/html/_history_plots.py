@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_tablebench.claims.history import HistoryFigure
 from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.html._figures import (
     BLUE,
@@ -17,7 +18,6 @@ from pytest_tablebench.reports.html._figures import (
     _labelled,
     _marks,
 )
-from pytest_tablebench.results.history import HistoryFigure
 
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", SKY)
 _DASHES = ("", "6 3", "2 2", "8 2 2 2")

@@ -42,9 +42,9 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.compare import RunComparison
+    from pytest_tablebench.claims.gates import GateResult
     from pytest_tablebench.reports.html._ahead import PageAhead
-    from pytest_tablebench.results.compare import RunComparison
-    from pytest_tablebench.results.gates import GateResult
 
 _TEMPLATE = "page.html"
 _PARTS = ("frame.html", "parts.html", "further.html", "tags.html")

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.reports.history_text import started
-from pytest_tablebench.reports.html._figures import Plot
-from pytest_tablebench.reports.html._history_plots import PlottedLine, history_plot
-from pytest_tablebench.reports.html._render import save_page
-from pytest_tablebench.results.history import (
+from pytest_tablebench.claims.history import (
     HISTORY_MEASURES,
     HistoryFigure,
     HistoryPanel,
     RunHistory,
     price_of,
 )
+from pytest_tablebench.reports.history_text import started
+from pytest_tablebench.reports.html._figures import Plot
+from pytest_tablebench.reports.html._history_plots import PlottedLine, history_plot
+from pytest_tablebench.reports.html._render import save_page
 
 
 def write_history(history: RunHistory, out: Path, problems: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pytest_tablebench.claims.migration import JudgedScope, Migration, Side
 from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.migration_text import (
     CLAIMS,
@@ -17,7 +18,6 @@ from pytest_tablebench.reports.migration_text import (
     headline,
     side_rows,
 )
-from pytest_tablebench.results.migration import JudgedScope, Migration, Side
 from pytest_tablebench.util.files import real_path
 
 _REACH = 0.02

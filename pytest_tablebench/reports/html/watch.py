@@ -16,7 +16,7 @@ from pytest_tablebench.reports.watch_text import (
 )
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.drift import LookFacts, WatchVerdict
+    from pytest_tablebench.claims.drift import LookFacts, WatchVerdict
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900.0, 300.0, 52.0, 12.0, 12.0, 34.0
 """Size and margins of the chart, in its own units."""

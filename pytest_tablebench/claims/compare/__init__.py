@@ -1,0 +1,21 @@
+"""Compare two run folders (spec: statistics.md sections 3, 4, 5 and 7)."""
+
+from pytest_tablebench.claims.compare._compare import compare_runs
+from pytest_tablebench.claims.compare._types import (
+    MEASURES,
+    Measure,
+    MeasureDifference,
+    RunComparison,
+    RunFacts,
+    ScopeComparison,
+)
+
+__all__ = [
+    "MEASURES",
+    "Measure",
+    "MeasureDifference",
+    "RunComparison",
+    "RunFacts",
+    "ScopeComparison",
+    "compare_runs",
+]

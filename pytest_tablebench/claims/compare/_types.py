@@ -1,0 +1,161 @@
+"""The result of a comparison of two runs, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.results.record import SCHEMA
+
+Measure = Literal["performance", "pass_rate", "robustness"]
+MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One of the two runs. `planned` is None if the run ended before it was known."""
+
+    path: str
+    model: str
+    status: str
+    planned: int | None
+    recorded: int
+    unanswered: int
+    compat: str | None
+    version: str | None
+    extended: int = 0
+    """The number of cases whose reply was cut off and asked again with a higher token limit."""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether fewer cases are recorded than planned."""
+        return self.planned is None or self.recorded < self.planned
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureDifference:
+    """The paired difference, after minus before, of one measure in one scope.
+
+    `before` and `after` are means over the same `n_examples` examples; several datasets count
+    equally. `n_clusters` is the number of their tables, None if every example is independent
+    (all use one table, or the records do not name tables). `left_out_before` is the number of
+    examples left out because that run has no usable answer; an example can count on both sides.
+    `difference`, `interval` and `p` are None if they cannot be computed; then `note` is the
+    reason.
+    """
+
+    before: float | None = None
+    after: float | None = None
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
+    method: str | None = None
+    p: float | None = None
+    test: str | None = None
+    n_examples: int
+    n_clusters: int | None = None
+    left_out: int
+    left_out_before: int
+    left_out_after: int
+    identical: bool = False
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class ScopeComparison:
+    """All measures of one scope.
+
+    `kind` is `benchmark`, `dataset`, an axis or `tag`, and `name` its name, for a tag `tag=value`.
+    `dataset` is None for a benchmark. `n_cases` were answered on both sides; `better` and `worse`
+    of them flipped. The shares without an answer are of all cases of that run in the scope.
+    """
+
+    kind: str
+    benchmark: str
+    dataset: str | None
+    name: str
+    measures: Mapping[Measure, MeasureDifference]
+    no_answer_before: float | None
+    no_answer_after: float | None
+    n_cases: int
+    better: int
+    worse: int
+
+
+@dataclass(frozen=True)
+class ConfigurationFlips:
+    """The flips in one configuration.
+
+    `configuration` has a name by axis, "" on an axis of which the run has not several names. `test`
+    is exact McNemar, or the sign-flip test over tables if examples share tables.
+    """
+
+    dataset: str
+    configuration: Mapping[str, str]
+    n_examples: int
+    better: int
+    worse: int
+    p: float
+    test: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The numbers of cases that both runs asked, by how their answers changed.
+
+    `same_text`, `other_text` (another text, the same verdict) and `flipped` (another verdict)
+    add up to the cases answered on both sides. `flipped_same_text` are flipped cases with the
+    same text, which only other rules of scoring can cause.
+    """
+
+    same_text: int
+    other_text: int
+    flipped: int
+    flipped_same_text: int
+    gained: int
+    lost: int
+    neither: int
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """The comparison of two runs; case ids are without the model.
+
+    `better` are cases that changed from wrong to right, `worse` from right to wrong, `gained`
+    from no answer to an answer, `lost` from an answer to none. `other_answer` are cases with
+    different answers. `corrected` are the scopes by the corrected gold, if both runs have the same
+    corrections and the comparison is by the published gold.
+    """
+
+    before: RunFacts
+    after: RunFacts
+    differences: tuple[Difference, ...]
+    scopes: tuple[ScopeComparison, ...]
+    configurations: tuple[ConfigurationFlips, ...]
+    answers: Answers
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    other_answer: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    remarks: tuple[str, ...]
+    corrected: tuple[ScopeComparison, ...] = ()
+
+    @property
+    def unlike(self) -> tuple[Difference, ...]:
+        """The differences that make the runs measure different things."""
+        return tuple(difference for difference in self.differences if difference.unlike)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON values, with its schema number."""
+        values = {"schema": SCHEMA, **asdict(self)}
+        values["configurations"] = [
+            {"dataset": entry.pop("dataset"), **entry.pop("configuration"), **entry}
+            for entry in values["configurations"]
+        ]
+        if not self.corrected:
+            del values["corrected"]
+        return values

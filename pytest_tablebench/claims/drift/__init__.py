@@ -1,0 +1,27 @@
+"""Has a model changed: the sequential test of a canary, and the history of its looks."""
+
+from __future__ import annotations
+
+from pytest_tablebench.claims.drift._entries import look_entry, reference_entry
+from pytest_tablebench.claims.drift._history import History, HistoryEntry, read_history
+from pytest_tablebench.claims.drift._noise import Noise
+from pytest_tablebench.claims.drift._sequence import Drop, looks_until
+from pytest_tablebench.claims.drift._verdict import LookFacts, WatchVerdict, judge_watch
+from pytest_tablebench.claims.drift._watch import AnswerTest, DriftStanding, DriftTest
+
+__all__ = [
+    "AnswerTest",
+    "DriftStanding",
+    "DriftTest",
+    "Drop",
+    "History",
+    "HistoryEntry",
+    "LookFacts",
+    "Noise",
+    "WatchVerdict",
+    "judge_watch",
+    "look_entry",
+    "looks_until",
+    "read_history",
+    "reference_entry",
+]

@@ -1,0 +1,121 @@
+"""Make the entries of a history from the records of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.claims.drift._history import HistoryEntry
+from pytest_tablebench.claims.drift._setup import PROMPTS, cases_of, changes, setup_of
+from pytest_tablebench.claims.drift._watch import MOST_MISSING
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.results.record import Record
+from pytest_tablebench.util.names import out_of, printable
+
+FEWEST = 10
+"""Clusters that a reference needs."""
+
+
+def reference_entry(
+    run: Mapping[str, Any], records: Sequence[Record], **facts: Any
+) -> HistoryEntry:
+    """Return the reference: the cases that every repeat answered.
+
+    `run` is the content of `run.json`; `facts` are further fields of the entry. Raises `DataError`
+    if there are fewer than two repeats, too few clusters, or too many cases without an answer.
+    """
+    repeats = run.get("repeats") or max((record.repeat for record in records), default=0)
+    if repeats < 2:
+        raise DataError("a reference needs at least two repeats of each case (--repeats)")
+    by_case: dict[str, list[Record]] = {}
+    for name, record in cases_of(records):
+        by_case.setdefault(name, []).append(record)
+    whole = {
+        case: sorted(rows, key=lambda record: record.repeat)
+        for case, rows in sorted(by_case.items())
+        if len(rows) == repeats and all(record.score is not None for record in rows)
+    }
+    # A run that stops early records only some of the planned cases.
+    count = max(len(by_case), int(run.get("cases_planned") or 0) // repeats)
+    if len(whole) < (1 - MOST_MISSING) * count or not whole:
+        raise DataError(
+            f"no reference: only {out_of(len(whole), count, 'case')} answered by every "
+            f"repeat{_reason(records)}"
+        )
+    clusters = _clusters([rows[0] for rows in whole.values()])
+    if len(set(clusters)) < FEWEST:
+        raise DataError(
+            f"no reference: the canary has {len(set(clusters))} clusters, and a watch needs "
+            f"{FEWEST}; raise --canary"
+        )
+    return HistoryEntry(
+        kind="reference",
+        model=str(run.get("model")),
+        setup=setup_of(run, (rows[0] for rows in whole.values())),
+        cases=tuple(whole),
+        clusters=clusters,
+        scores=tuple([record.score for record in rows] for rows in whole.values()),
+        answers=tuple([_mark(record) for record in rows] for rows in whole.values()),
+        **facts,
+    )
+
+
+def look_entry(
+    run: Mapping[str, Any], records: Iterable[Record], reference: HistoryEntry, **facts: Any
+) -> HistoryEntry:
+    """Return a look over the reference's cases.
+
+    Cases that a stopped run did not reach have no answer. Raises `DataError` for a whole run that
+    lacks cases of the canary, or of another model.
+    """
+    if run.get("model") != reference.model:
+        raise DataError(
+            f"the history watches {printable(reference.model, 60)}, and this run asked "
+            f"{printable(str(run.get('model')), 60)}: name another --history"
+        )
+    by_case = dict(cases_of(record for record in records if record.repeat == 1))
+    missing = [case for case in reference.cases if case not in by_case]
+    present = [by_case[case] for case in reference.cases if case in by_case]
+    setup = setup_of(run, present)
+    if missing and run.get("cases_recorded") != run.get("cases_planned"):
+        setup[PROMPTS] = reference.setup.get(PROMPTS, "")
+    elif missing:
+        data = [name for name in changes(reference.setup, setup) if name.startswith("data of")]
+        why = f", because the {' and the '.join(data)} changed" if data else ""
+        raise DataError(
+            f"{out_of(len(missing), len(reference.cases), 'case')} of the canary (such as "
+            f"{printable(missing[0], 80)}) did not run{why}; make a new one with --new-reference"
+        )
+    rows = [by_case.get(case) for case in reference.cases]
+    return HistoryEntry(
+        kind="look",
+        model=reference.model,
+        setup=setup,
+        scores=tuple(None if row is None else row.score for row in rows),
+        answers=tuple(None if row is None or row.score is None else _mark(row) for row in rows),
+        reference=reference.id,
+        **facts,
+    )
+
+
+def _clusters(records: Sequence[Record]) -> tuple[str, ...]:
+    """Return the cluster of each record; the examples of a dataset with one table are their own."""
+    tables: dict[str, set[str | None]] = {}
+    for record in records:
+        tables.setdefault(record.dataset, set()).add(record.cluster)
+    return tuple(
+        record.cluster
+        if record.cluster and len(tables[record.dataset]) > 1
+        else f"{record.dataset}/{record.example_id}"
+        for record in records
+    )
+
+
+def _mark(record: Record) -> str:
+    return f"{(record.answer_mark or 0) & (2**64 - 1):016x}"
+
+
+def _reason(records: Iterable[Record]) -> str:
+    reasons = Counter(record.reason for record in records if record.reason)
+    return f" ({printable(reasons.most_common(1)[0][0] or '', 40)})" if reasons else ""

@@ -1,0 +1,152 @@
+"""Check the names in gates and slices before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.util.names import known_names, printable, unknown_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates import Gate
+
+
+def check_gates(
+    gates: Iterable[Gate],
+    datasets: Iterable[str],
+    benchmarks: Iterable[str],
+    grid: Mapping[str, Iterable[str]],
+) -> None:
+    """Raise `SettingsError` for a gate with an unknown name; the message names the nearest.
+
+    `grid` has the names on each axis, by its plural.
+    """
+    axes = [
+        {text for name in grid.get(axis.plural, ()) for text in (name, axis.label(name))}
+        for axis in NAMED
+    ]
+    choices = dict.fromkeys(name for axis in NAMED for name in sorted(grid.get(axis.plural, ())))
+    datasets = list(datasets)
+    names = dict.fromkeys([*datasets, *benchmarks, "all"])
+    dataset_names = set(datasets)
+    for gate in gates:
+        if gate.check and gate.scope in names and gate.scope not in dataset_names:
+            raise SettingsError(
+                f"gate {_quoted(gate)}: a test name must follow a dataset; {gate.scope!r} is not"
+            )
+        if gate.scope not in names and gate.scope != "run":
+            raise UnknownNameError(
+                f"gate {_quoted(gate)}: {unknown_name('scope', gate.scope, names)}"
+            )
+        for name in gate.filters:
+            if not any(name in axis for axis in axes):
+                message = unknown_name("serializer or perturbation", name, choices)
+                raise UnknownNameError(f"gate {_quoted(gate)}: {message}")
+        two_axes = permutations(axes, 2)
+        if len(gate.filters) == 2 and not any(
+            gate.filters[0] in first and gate.filters[1] in second for first, second in two_axes
+        ):
+            raise SettingsError(
+                f"gate {_quoted(gate)}: two names in brackets must be of two kinds, as one "
+                f"serializer and one perturbation"
+            )
+
+
+def check_corrected(gates: Iterable[Gate], *, has_corrections: bool) -> None:
+    """Raise `SettingsError` for a gate on corrected figures of a run without corrections."""
+    gate = next((gate for gate in gates if gate.corrected), None)
+    if gate is not None and not has_corrections:
+        raise SettingsError(
+            f"gate {_quoted(gate)}: the run has no corrections; add --bench-corrections=FILE"
+        )
+
+
+def _quoted(gate: Gate) -> str:
+    return repr(printable(gate.text, 100))
+
+
+def check_selected(
+    gates: Iterable[Gate],
+    selected: Collection[str],
+    missing: Mapping[str, str],
+    *,
+    datasets: Collection[str],
+    members: Mapping[str, Iterable[str]],
+    chosen: Collection[str] | None,
+    must_have_cases: bool,
+) -> None:
+    """Raise `SettingsError` for a gate without a selected case.
+
+    Arguments:
+        gates: the gates.
+        selected: datasets of the cases that will run.
+        missing: datasets without data, and how to get it.
+        datasets: all datasets.
+        members: the datasets of each benchmark.
+        chosen: the datasets that --bench-dataset names; None without that option.
+        must_have_cases: whether a gate without cases is an error even if nothing else is wrong.
+    """
+    for gate in gates:
+        names = {gate.scope, *members.get(gate.scope, ())} & set(datasets)
+        if gate.scope in {"all", "run"} or names & set(selected):
+            continue
+        about = f"--bench-gate {_quoted(gate)}: "
+        for name in sorted(names & set(missing)):
+            raise SettingsError(f"{about}{name} has {missing[name]}")
+        if chosen is not None and not names & set(chosen):
+            raise SettingsError(
+                f"{about}--bench-dataset leaves {gate.scope} out; add it there, or remove the gate"
+            )
+        if must_have_cases:
+            raise SettingsError(
+                f"{about}no case of {gate.scope} is selected; select some, or remove the gate"
+            )
+
+
+def check_tests(gates: Iterable[Gate], tests: Mapping[str, Sequence[str]]) -> None:
+    """Raise `SettingsError` for a gate on a test that its dataset does not have.
+
+    `tests` contains the tests' names by dataset. Gates on datasets without a test in the session
+    stay undecided.
+    """
+    for gate in gates:
+        names = tests.get(gate.scope)
+        if gate.check and names is not None and gate.check not in names:
+            raise SettingsError(f"gate {_quoted(gate)}: {unknown_name('test', gate.check, names)}")
+
+
+def check_slice(gate: Gate, tags_of_examples: Iterable[Mapping[str, str]]) -> None:
+    """Raise `SettingsError` for a gate on a slice that has no example.
+
+    `tags_of_examples` is read until the first example with all tags of the gate.
+    """
+    from pytest_tablebench.claims.gates import without_tags
+
+    values: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
+    for tags in tags_of_examples:
+        if all(tags.get(tag) == value for tag, value in gate.tags):
+            return
+        for tag in values.keys() & tags.keys():
+            values[tag].add(tags[tag])
+    raise SettingsError(f"--bench-gate {_quoted(gate)}: {without_tags(gate, values)}")
+
+
+def check_part(gate: Gate, parts_by_dataset: Iterable[Collection[str] | None]) -> None:
+    """Raise `SettingsError` for a gate on a part that no score of its datasets has.
+
+    If the parts of a dataset are unknown (None), the gate is checked at the end of the run.
+    """
+    scope_parts = dict[str, None]()
+    for parts in parts_by_dataset:
+        if parts is None or gate.part in parts:
+            return
+        scope_parts |= dict.fromkeys(parts)
+    part = str(gate.part)
+    names = known_names(part, [printable(name, 60) for name in scope_parts])
+    raise SettingsError(
+        f"--bench-gate {_quoted(gate)}: no score of this scope has a part {printable(part, 80)!r}; "
+        f"{names}"
+    )

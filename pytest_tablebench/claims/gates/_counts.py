@@ -1,0 +1,163 @@
+"""Gates on counts of cases and on cost (spec: statistics.md section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._result import GateResult, decide, number
+from pytest_tablebench.claims.gates._scopes import Scopes
+from pytest_tablebench.claims.gates._sides import about
+from pytest_tablebench.results.clusters import ClusteredMean, numbered
+from pytest_tablebench.results.intervals import (
+    EQUAL,
+    Moments,
+    clopper_pearson,
+    level_bounds,
+)
+from pytest_tablebench.results.sheets import ScoreSheet
+from pytest_tablebench.util.arrays import np
+from pytest_tablebench.util.names import out_of
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Places
+
+_COUNTED = {
+    "no_answer": ("has no answer", "have no answer"),
+    "cut_off": ("was cut off before an answer", "were cut off before an answer"),
+    "truncated": ("has a truncated answer", "have a truncated answer"),
+    "unclear": ("is unclear", "are unclear"),
+    "prompt_cut_by_server": ("has a prompt cut by the server", "have a prompt cut by the server"),
+}
+
+
+def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
+    """Judge the share of the asked cases that a gate counts (`COUNTS`)."""
+    names = [name for name in scopes.datasets(gate) if name in scopes.new.datasets]
+    before = scopes.old.datasets if scopes.old else {}
+    new = [_counts(gate, scopes.new.datasets[name]) for name in names]
+    old = [_counts(gate, before[name]) for name in names if name in before]
+    old_asked, old_missing = (sum(int(counts[which].sum()) for counts in old) for which in (0, 1))
+    total = sum(int(cases.sum()) for cases, _ in new)
+    old_share = old_missing / old_asked if old_asked else None
+    if not total:
+        return GateResult(gate=gate.text, bound=gate.bound, reason=scopes.unknown(gate))
+    sizes = np.concatenate([cases[cases > 0] for cases, _ in new])
+    losses = np.concatenate([lost[cases > 0] for cases, lost in new])
+    lost = int(losses.sum())
+    share = lost / total
+    value = share
+    are_lost = _COUNTED[gate.measure][lost != 1]
+    text = f"{out_of(lost, total, 'case')} {are_lost} ({number(share)})"
+    unanswered = share if gate.measure == "no_answer" else None
+    if gate.baseline:
+        if old_share is None:
+            why = "the baseline has no case of this scope"
+            return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=unanswered)
+        value -= old_share
+        text += f", {number(old_share)} in the baseline"
+    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    exact = clopper_pearson(lost, total, tail)
+    why = "counts are judged without an interval"
+    if not gate.baseline and decide(*exact, gate.bound, at_least=gate.at_least) == "undecided":
+        span = " to ".join(map(number, exact))
+        why += (
+            f", so the gate {state} for these cases although the interval of further cases, "
+            f"{span}, contains the bound {number(gate.bound)}"
+        )
+    return GateResult(
+        gate=gate.text,
+        estimate=value,
+        bound=gate.bound,
+        method="count",
+        n_examples=len(sizes),
+        state=state,
+        state_point=state,
+        reason=f"{text}; {why}",
+        level=1 - 2 * tail,
+        no_answer=unanswered,
+        baseline_no_answer=old_share if gate.measure == "no_answer" else None,
+        n_cases=total,
+        n_no_answer=lost if gate.measure == "no_answer" else None,
+        clopper_pearson=exact,
+        effective_interval=_by_examples(sizes, losses, _groups(gate, scopes, names), tail),
+    )
+
+
+def evaluate_cost(
+    gate: Gate, run: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None
+) -> GateResult:
+    """Judge the cost of the run in dollars; undecided if it is unknown."""
+    cost, old = _cost(run), _cost(baseline)
+    if cost is None or (gate.baseline and old is None):
+        whose, unknown_run = ("the run's", run) if cost is None else ("the baseline's", baseline)
+        why = "it was interrupted" if _is_cut_off(unknown_run) else "the provider gives no price"
+        reason = f"{whose} cost is unknown ({why})"
+        return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
+    value = cost - old if gate.baseline and old is not None else cost
+    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    return GateResult(
+        gate=gate.text,
+        estimate=value,
+        bound=gate.bound,
+        method="count",
+        state=state,
+        state_point=state,
+        reason=f"the run cost ${number(cost)}"
+        + (f", the baseline ${number(old)}" if gate.baseline and old is not None else ""),
+    )
+
+
+def _cost(run: Mapping[str, Any] | None) -> float | None:
+    if not run or _is_cut_off(run):
+        return None
+    cost = run.get("cost_usd")
+    if cost is None and run.get("calls_paid") == 0:
+        return 0.0  # every answer is from the store or from a built-in model
+    return None if cost is None else float(cost)
+
+
+def _is_cut_off(run: Mapping[str, Any] | None) -> bool:
+    return run is not None and run.get("status") == "running"
+
+
+def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
+    """Return, by example, how many cases (repeats too) were asked and how many the gate counts."""
+    columns = about(sheet, gate)
+    cases, lost = sheet.counts()
+    if gate.measure != "no_answer":
+        lost = sheet.tally(gate.measure)
+    return cases[:, columns].sum(axis=1), lost[:, columns].sum(axis=1)
+
+
+def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
+    """Return the cluster of each asked example; an example of unknown cluster is its own."""
+    clusters: list[Hashable] = []
+    for name in names:
+        sheet = scopes.new.datasets[name]
+        groups, tables = sheet.groups, scopes.clusters.get(name)
+        for row in np.flatnonzero(_counts(gate, sheet)[0]).tolist():
+            if tables:
+                clusters.append((name, tables.get(sheet.examples[row], row)))
+            else:
+                clusters.append((name, row) if groups is None else groups[row])
+    return clusters
+
+
+def _by_examples(
+    sizes: Places, losses: Places, groups: Sequence[Hashable], tail: float
+) -> tuple[float, float] | None:
+    """Return the interval of section 2 over examples or their tables, since failures cluster.
+
+    The share is a ratio of two sums, so its residuals are losses minus share times sizes.
+    """
+    index, names = numbered(groups)
+    if len(names) < 2:
+        return None
+    total = float(sizes.sum())
+    share = float(losses.sum()) / total
+    rest = np.bincount(index, weights=losses - share * sizes)
+    mean = ClusteredMean.of(rest / total, np.bincount(index, weights=sizes) / total)
+    df = None if mean.variance < EQUAL else mean.df
+    return level_bounds(Moments(share, mean.variance, df, mean.size, len(names)), tail)[:2]

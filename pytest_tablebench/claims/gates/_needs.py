@@ -1,0 +1,200 @@
+"""Compute how many examples decide a gate, before and after a run (spec: statistics.md 2, 3, 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
+
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._result import GateResult, decide, number
+from pytest_tablebench.results.intervals import TIE, Moments, level_bounds, paired_bounds
+from pytest_tablebench.util.names import are, counted
+
+POWER = 0.80
+"""The share of runs in which a gate is decided at the named drop or number of examples."""
+
+MOST = 1_000_000
+"""A larger number of examples is no plan."""
+
+HINT = "rows of your own tables that are independent of each other can each have a `group`"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an interval must show: a mean (or a `paired` difference) on one side of a bound.
+
+    `tail` is the error outside each end of the interval. A failure has the error
+    `tail / family`, because `family` claims share it (Holm).
+    """
+
+    bound: float
+    at_least: bool
+    paired: bool
+    tail: float = 0.025
+    family: int = 1
+
+    @classmethod
+    def of(cls, gate: Gate, tail: float, family: int = 1) -> Claim:
+        """Return the claim of a gate."""
+        return cls(gate.bound, gate.at_least, gate.baseline, tail, max(1, family))
+
+
+def examples_needed(stats: Moments, claim: Claim, *, fewest: int | None = None) -> int | None:
+    """Return the smallest number of examples that decides a claim in 80 % of samples.
+
+    The mean and its spread are taken as the true ones, and the examples per cluster as constant.
+    The mean of a sample is on the side of the bound of t_.80 standard errors with a probability
+    of 20 %; the interval of such a sample must exclude the bound. For a t interval this is the
+    formula of section 9, (t_.975 + t_.80) * s / sqrt(n) <= |mean - bound|. Values without any
+    spread are the same in every sample.
+
+    Arguments:
+        stats: the moments of the measured (or supposed) example values.
+        claim: the claim.
+        fewest: the smallest number to return; by default more than the measured one.
+
+    Returns None if the mean equals the bound or more than a million examples are needed.
+    """
+    gap = stats.mean - claim.bound
+    if abs(gap) <= TIE:
+        return None
+    state = "holds" if (gap > 0) == claim.at_least else "fails"
+    tail = claim.tail / (claim.family if state == "fails" else 1)
+
+    def is_decided(total: int) -> bool:
+        sample = _scaled(stats, total / stats.n)
+        bounds = paired_bounds if claim.paired else level_bounds
+        for part in (sample, _unlucky(sample, gap > 0, paired=claim.paired)):
+            low, high, _ = bounds(part, tail)
+            if decide(low, high, claim.bound, at_least=claim.at_least) != state:
+                return False
+        return True
+
+    low = stats.n if fewest is None else fewest - 1
+    high = low + 1
+    while not is_decided(high):
+        low, high = high, 2 * high
+        if low >= MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_decided(middle) else (middle, high)
+    return high if high <= MOST else None
+
+
+def _scaled(stats: Moments, times: float) -> Moments:
+    """Return the moments of a sample with `times` as many examples and clusters."""
+    return replace(
+        stats,
+        variance=stats.variance / times,
+        df=None if stats.df is None else max(1.0, (stats.df + 1) * times - 1),
+        size=stats.size * times,
+        n=round(stats.n * times),
+        differing=stats.differing * times,
+        independent=stats.independent / times,
+    )
+
+
+def _unlucky(stats: Moments, is_above: bool, *, paired: bool) -> Moments:
+    """Return the sample that is nearer to the bound than 80 % of samples."""
+    if stats.df is None:
+        return stats
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(stats.df, POWER)) * stats.se
+    mean = stats.mean - reach if is_above else stats.mean + reach
+    if paired:
+        return replace(stats, mean=mean)
+    # The spread of values in 0 to 1 changes with their mean.
+    mean = min(max(mean, 0.0), 1.0)
+    factor = mean * (1 - mean) / (stats.mean * (1 - stats.mean))
+    changed = stats.variance * factor, stats.independent * factor
+    return replace(stats, mean=mean, variance=changed[0], independent=changed[1])
+
+
+def with_needs(
+    gate: Gate, result: GateResult, stats: Moments, tail: float, *, family: int = 1, labels: int = 0
+) -> GateResult:
+    """Return the result of a gate with the number of examples that would decide it.
+
+    `labels` is the number of labels by people that its interval uses; it is then a t interval.
+    """
+    claim = Claim.of(gate, tail, family)
+    if labels:
+        claim = replace(claim, paired=True)
+    total = examples_needed(stats, claim)
+    if total is None:
+        bound = f"{'margin' if gate.baseline else 'bound'} {number(gate.bound)}"
+        text = (
+            f"the estimate {number(stats.mean)} is too near to the {bound}: if it is the true "
+            f"value, even a million examples do not decide the gate"
+        )
+        return replace(result, needs=text)
+    verb = "hold" if (stats.mean > gate.bound) == gate.at_least else "fail"
+    how_often = "" if stats.df is None else f" in {100 * POWER:.0f} % of runs"
+    outcome = f"would make the gate {verb}{how_often} if the rates stay as measured"
+    more, tables = total - stats.n, result.n_clusters if stats.is_clustered else None
+    if tables is not None:
+        planned, total = _whole_tables(total, stats.n, tables)
+        more, outcome = planned - tables, f"{outcome}; {HINT}"
+        size = f"about {counted(planned, 'table')} with {counted(total, 'example')}"
+    else:
+        size = f"about {counted(total, 'example')}"
+    share = f", and as many times the {counted(labels, 'label')}," if labels else ""
+    return replace(result, n_needed=total, needs=f"{size} ({more:,} more){share} {outcome}")
+
+
+def _whole_tables(total: int, n: int, tables: int) -> tuple[int, int]:
+    """Return the numbers of tables and examples of at least `total`, if `n` have `tables`."""
+    needed = ceil(tables * total / n)
+    return needed, ceil(needed * n / tables)
+
+
+def with_few(gate: Gate, result: GateResult, tail: float) -> GateResult:
+    """Return the result of a gate without an interval with what would decide it.
+
+    Of a single example, all others are supposed to have its value. Several examples over one table
+    say nothing about other tables.
+    """
+    if result.estimate is None or not result.n_examples:
+        return result
+    if result.n_examples > 1:
+        text = f"examples over other tables would give the gate an interval; {HINT}"
+        return replace(result, needs=text if result.n_clusters == 1 else "")
+    return with_needs(gate, result, Moments(result.estimate, 0.0, None, 1, 1), tail)
+
+
+def planned_needs(gate: Gate, size: float, total: int, tables: int | None, tail: float) -> str:
+    """Return how many examples a gate needs to hold, before any answer is known.
+
+    Arguments:
+        gate: the gate, judged by an interval.
+        size: the effective number of the planned examples, or of their tables.
+        total: the number of planned examples; 0 if it is known only during the run.
+        tables: the number of their tables, if several examples share one.
+        tail: the error outside each end of the interval.
+
+    The model is supposed to be as good as the baseline, or right (for `<=`, wrong) in every
+    question. If a gate cannot hold even then, the text says it.
+    """
+    mean = 0.0 if gate.baseline else 1.0 if gate.at_least else 0.0
+    subject = "a model with the same scores as the baseline"
+    if not gate.baseline:
+        subject = f"a model that is {'right' if gate.at_least else 'wrong'} in every question"
+    subject = f"for {subject}"
+    claim = Claim.of(gate, tail)
+    stats = Moments(mean, 0.0, None, size / max(1, total), 1)
+    gap = mean - gate.bound if gate.at_least else gate.bound - mean
+    needed = examples_needed(stats, claim, fewest=2) if gap > 0 and isfinite(size) else None
+    if needed is None:
+        advice = "; accept a margin" if gate.baseline else ""
+        return f"cannot hold {subject}, with any number of examples{advice}"
+    amount, planned = counted(needed, "example"), f"{total:,}"
+    if tables is not None and tables < total:
+        needed_tables, needed = _whole_tables(needed, total, tables)
+        amount = f"{counted(needed_tables, 'table')} with {counted(needed, 'example')}"
+        planned = f"{counted(tables, 'table')} with {planned}"
+    text = f"holds {subject} from {amount} on"
+    if not total:
+        return text
+    return f"{text}; {'' if needed <= total else 'only '}{planned} {are(total)} planned"

@@ -1,0 +1,135 @@
+"""Planned cases of a run that may stop early, as arrays that records fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._sides import Key, Sides, key_of
+from pytest_tablebench.results.record import TALLIES
+from pytest_tablebench.results.score_table import field_of
+from pytest_tablebench.results.sheets import Configuration, ScoreSheet, with_clusters
+from pytest_tablebench.util.arrays import np
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Flags
+
+
+@dataclass
+class PlannedCells:
+    """The planned cases as arrays, filled in as records arrive."""
+
+    sides: dict[str, ScoreSheet]
+    planned: dict[str, Flags]
+    places: dict[Key, tuple[str, int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        keys: Iterable[Key],
+        checks: Iterable[tuple[str, str]] = (),
+        *,
+        mode: Mapping[str, str],
+        gates: Sequence[Gate] = (),
+        altered: Collection[str] = (),
+    ) -> PlannedCells:
+        """Return the arrays of planned cases that were not asked yet.
+
+        Args:
+            keys: the keys of the cases.
+            checks: pairs of a dataset and a test.
+            mode: the names of all cases on the axes of no grid, where they have one.
+            gates: the gates, whose tags and parts are kept.
+            altered: perturbations that change the meaning of a table.
+        """
+        by_dataset: dict[str, list[Key]] = {}
+        for key in sorted(set(keys)):
+            by_dataset.setdefault(key[0], []).append(key)
+        sides, planned, places = {}, {}, {}
+        compared = any(gate.measure == "consistency" for gate in gates)
+        for name, dataset_keys in by_dataset.items():
+            examples = tuple(sorted({key[1] for key in dataset_keys}))
+            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in dataset_keys}))
+            rows = {example: place for place, example in enumerate(examples)}
+            columns = {cell: place for place, cell in enumerate(cells)}
+            shape = (len(examples), len(cells))
+            planned[name] = np.zeros(shape, dtype=bool)
+            for key in dataset_keys:
+                row, column = rows[key[1]], columns[key[2:]]
+                planned[name][row, column] = True
+                places[key] = (name, row, column)
+            sides[name] = ScoreSheet(
+                examples,
+                cells,
+                np.full(shape, np.nan),
+                np.full(shape, np.nan),
+                np.zeros(shape, dtype=bool),
+                np.full(shape, None, dtype=object),
+                checks={
+                    test: np.full(shape, np.nan) for dataset, test in set(checks) if dataset == name
+                },
+                mode=mode,
+                parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
+                answer_marks=np.zeros(shape, dtype=np.int64) if compared else None,
+                tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
+                altered=frozenset(altered),
+                clusters=[""] * len(examples),
+                tallies={tally: np.zeros(shape) for tally in TALLIES},
+            )
+        return cls(sides, planned, places)
+
+    def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
+        """Add a record and return its place; None if it is not planned or already added."""
+        place = self.places.get(key_of(record))
+        if place is None or self.sides[place[0]].is_asked[place[1:]]:
+            return None
+        side = self.sides[place[0]]
+        side.is_asked[place[1:]] = True
+        score = field_of(record, "score")
+        if score is not None:
+            side.scores[place[1:]] = score
+            passed = field_of(record, "passed")
+            side.passed[place[1:]] = np.nan if passed is None else bool(passed)
+            if side.answers is not None:
+                side.answers[place[1:]] = answer
+        for marks in ("checks", "parts"):
+            arrays = getattr(side, marks)
+            tags = (field_of(record, marks) or {}) if arrays else {}
+            for name in arrays.keys() & tags.keys():
+                arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
+        for name in (field_of(record, "tallies") or {}).keys() & side.tallies.keys():
+            side.tallies[name][place[1:]] = 1.0
+        if side.answer_marks is not None:
+            side.answer_marks[place[1:]] = field_of(record, "answer_mark") or 0
+        cluster = field_of(record, "cluster")
+        if cluster:
+            side.clusters[place[1]] = cluster  # type: ignore[index]
+        if side.tags:
+            tags = field_of(record, "tags") or {}
+            for tag, column in side.tags.items():
+                column[place[1]] = tags.get(tag, column[place[1]])  # type: ignore[index]
+        return place
+
+    def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
+        """Return the records so far; with `masks` only these cells, and without answers.
+
+        Equal answers may decide only at the end, since answers that are missing may differ.
+        """
+        sheets = {}
+        for name, side in self.sides.items():
+            sheet = with_clusters(side, side.clusters or ())
+            if masks is not None:
+                mask = masks[name]
+                sheet = replace(
+                    sheet,
+                    scores=np.where(mask, side.scores, np.nan),
+                    passed=np.where(mask, side.passed, np.nan),
+                    checks={test: np.where(mask, v, np.nan) for test, v in side.checks.items()},
+                    is_asked=side.is_asked & mask,
+                    answers=None,
+                )
+            if sheet.is_asked.any():
+                sheets[name] = sheet
+        return Sides(sheets)

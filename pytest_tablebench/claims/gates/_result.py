@@ -1,0 +1,187 @@
+"""Results of gates, their verdict line and their exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
+from pytest_tablebench.util.names import printable
+
+State = Literal["holds", "fails", "undecided"]
+
+TOLERANCE = 1e-9
+"""A value this close to a bound meets it, so that rounding decides nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """The result of one gate.
+
+    With a baseline, `estimate` and `interval` describe the difference (new minus old) and
+    `bound` is the margin. Otherwise they describe the measure itself. All three are shares of 1,
+    or dollars. Values that cannot be computed are None.
+
+    Args:
+        interval: the confidence interval at `level`.
+        n_examples: examples used; `n_left_out` were asked but are not usable.
+        n_not_asked: examples that only the baseline asked.
+        n_not_asked_baseline: examples that only the run asked.
+        state_point: the verdict of the estimate alone.
+        p: the one-sided p-value of "fails".
+        holm_marked: whether the gate fails alone, but not after the correction for several gates.
+        identical: whether every paired case has the same answer text.
+        worst_case: the bounds of robustness if missing cells had any value in 0..1.
+        no_answer: the share of the scope's cases without an answer.
+        n_cases: the cases of a no-answer gate.
+        clopper_pearson: the exact interval of a count, with cases as independent.
+        effective_interval: the interval of a count, with examples or tables as independent.
+        notes: further sentences for the reader.
+        n_clusters: the number of tables (documents, paraphrase groups) of the used examples, which
+            the interval takes as independent; None if the records do not name them.
+        needs: the number of examples or tables that would decide an undecided gate, as a sentence;
+            "" if the gate is decided or more examples are not the remedy.
+        n_needed: the number of all examples in that sentence; None if it names none.
+    """
+
+    gate: str
+    estimate: float | None = None
+    bound: float
+    interval: tuple[float, float] | None = None
+    se: float | None = None
+    df: float | None = None
+    method: str | None = None
+    n_examples: int = 0
+    n_left_out: int = 0
+    state: State = "undecided"
+    state_point: State = "undecided"
+    reason: str = ""
+    level: float = 0.95
+    p: float | None = None
+    holm_marked: bool = False
+    identical: bool = False
+    worst_case: tuple[float, float] | None = None
+    no_answer: float | None = None
+    baseline_no_answer: float | None = None
+    n_left_out_baseline: int | None = None
+    n_not_asked: int = 0
+    n_not_asked_baseline: int = 0
+    n_cases: int | None = None
+    n_no_answer: int | None = None
+    clopper_pearson: tuple[float, float] | None = None
+    effective_interval: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+    n_clusters: int | None = None
+    needs: str = ""
+    n_needed: int | None = None
+
+    @property
+    def further(self) -> int | None:
+        """The number of examples that would decide the gate, without those that it has."""
+        return None if self.n_needed is None else self.n_needed - self.n_examples
+
+    def undecided(self, reason: str) -> GateResult:
+        """Return the result as undecided for a reason that more examples do not remedy."""
+        return replace(self, state="undecided", p=None, reason=reason, needs="", n_needed=None)
+
+
+def stored_results(entries: Any) -> list[GateResult]:
+    """Return the gate results in a `run.json`; skip malformed entries."""
+    names = {item.name for item in fields(GateResult)}
+    results = []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
+            values = {name: value for name, value in entry.items() if name in names}
+            lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
+            results.append(GateResult(**(values | lists)))
+    return results
+
+
+def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
+    """Return the verdict of an interval; an interval without width is never undecided."""
+    limit = tolerant_bound(bound, at_least=at_least)
+    if not at_least:
+        low, high, limit = -high, -low, -limit
+    if low >= limit:
+        return "holds"
+    return "fails" if high < limit else "undecided"
+
+
+def tolerant_bound(bound: float, *, at_least: bool) -> float:
+    """Return the bound less (or plus) the tolerance for rounding.
+
+    Stopping rules must use it too. Otherwise rounding alone could fail a run early although its
+    final value meets the bound.
+    """
+    return bound - TOLERANCE if at_least else bound + TOLERANCE
+
+
+def exit_code(results: Iterable[GateResult]) -> int:
+    """Return 0 when all gates hold, 10 when one fails, 11 when one is undecided."""
+    states = {result.state for result in results}
+    return FAILS if "fails" in states else UNDECIDED if "undecided" in states else HOLDS
+
+
+def verdict_line(results: Sequence[GateResult]) -> str:
+    """Return the verdict on all gates as one sentence."""
+    total = len(results)
+    failed, unsure = (
+        sum(result.state == state for result in results) for state in ("fails", "undecided")
+    )
+    if not total:
+        return "The run has no gates."
+    if not failed and not unsure:
+        return "The gate holds." if total == 1 else f"All {total} gates hold."
+    if total == 1:
+        return "The gate fails." if failed else "The gate is undecided."
+    if failed:
+        rest = f"; {unsure} {'is' if unsure == 1 else 'are'} undecided" if unsure else ""
+        return f"{failed} of {total} gates {'fails' if failed == 1 else 'fail'}{rest}."
+    return f"{unsure} of {total} gates {'is' if unsure == 1 else 'are'} undecided; none fails."
+
+
+def number(value: float) -> str:
+    """Format a number with at most four decimals."""
+    text = f"{value:.4f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def margin_note(gate: Gate) -> str:
+    """Return the advice for a gate against the baseline without a margin."""
+    sign = "-" if gate.at_least else "+"
+    operator = ">=" if gate.at_least else "<="
+    return (
+        f"Without a margin a gate on two equally good models is undecided about 95 % of the time, "
+        f"with any number of examples; write `{operator} baseline {sign} 0.05`."
+    )
+
+
+def reason(gate: Gate, result: GateResult) -> str:
+    """Return the sentence that explains the verdict of an interval."""
+    if result.interval is None:
+        return "no interval can be computed"
+    low, high = result.interval
+    subject_name = _NAMES.get(gate.measure) or f"the mean {printable(gate.measure, 80)}"
+    if gate.baseline:
+        subject_name = "the difference to the baseline"
+    span = f"{number(low)} to {number(high)}"
+    percent = number(100 * result.level)
+    subject = f"the {percent} % interval of {subject_name}, {span},"
+    if result.identical:
+        subject = f"all paired cases have identical answers; {subject}"
+    bound = f"{'the margin' if gate.baseline else 'the bound'} {number(gate.bound)}"
+    if result.state == "undecided":
+        return f"{subject} contains {bound}"
+    side = "above" if (result.state == "holds") == gate.at_least else "below"
+    return f"{subject} is {'at or ' if result.state == 'holds' else ''}{side} {bound}"
+
+
+_NAMES = {
+    "consistency": "consistency",
+    "changed_meaning": "the mean score under changed meaning",
+    "performance": "the mean score",
+    "pass_rate": "the pass rate",
+    "robustness": "robustness",
+}

@@ -1,0 +1,193 @@
+"""Resolve the scopes of gates in a run and its baseline, and slice them by tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._sides import Sides
+from pytest_tablebench.results.sheets import ScoreSheet, aligned
+from pytest_tablebench.util.names import known_names, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.claims.gates._labels import JudgeLabels
+
+SHOWN = 20
+"""The number of known values that the message about an unknown tag value lists."""
+
+Clusters = Mapping[str, Mapping[str, Hashable]]
+"""The table of each example, by dataset. It takes precedence over the records."""
+
+
+SheetPair = tuple[ScoreSheet, ScoreSheet | None]
+"""A dataset of the run and of its baseline, over the same examples and configurations."""
+
+
+@dataclass
+class Scopes:
+    """The run and its baseline by dataset, aligned once for all gates.
+
+    `benchmarks` are the datasets of each benchmark, `missing` those whose files the run lacked.
+    """
+
+    new: Sides
+    old: Sides | None
+    benchmarks: Mapping[str, Sequence[str]]
+    clusters: Clusters = field(default_factory=dict)
+    missing: Collection[str] = ()
+    whole: Scopes | None = None
+    """The scopes that a slice is a part of."""
+    labels: JudgeLabels | None = None
+    """Labels by people, if gates on a judge's marks need them."""
+    allowances: Sequence[Gate] = ()
+    """The gates that name how many cases may have no answer."""
+    family: int = 1
+    """The number of gates that share the error of a false failure (Holm)."""
+    _pairs: dict[str, SheetPair] = field(default_factory=dict)
+    _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
+
+    def sliced(self, gate: Gate) -> Scopes:
+        """Return the scopes of only the examples with a gate's tags."""
+        if not gate.tags:
+            return self
+        if gate.tags not in self._slices:
+            self._slices[gate.tags] = self._slice(dict(gate.tags))
+        return self._slices[gate.tags]
+
+    def _slice(self, tags: Mapping[str, str]) -> Scopes:
+        new = {name: sheet.slice(tags) for name, sheet in self.new.datasets.items()}
+        old = {}
+        for name, sheet in self.old.datasets.items() if self.old else ():
+            # The newer run's tags take precedence, since an older run may lack tags.
+            members = set(sheet.slice(tags).examples)
+            if name in new:
+                members -= set(self.new.datasets[name].examples)
+                members |= set(new[name].examples)
+            rows = [row for row, example in enumerate(sheet.examples) if example in members]
+            old[name] = sheet.only(rows)
+        new, old = ({n: s for n, s in sides.items() if s.examples} for sides in (new, old))
+        benchmarks = {
+            benchmark: [name for name in names if name in new or name not in self.new.datasets]
+            for benchmark, names in self.benchmarks.items()
+        }
+        return Scopes(
+            Sides(new, self.new.benchmarks),
+            Sides(old, self.old.benchmarks) if self.old else None,
+            benchmarks,
+            self.clusters,
+            self.missing,
+            self,
+            self.labels,
+            self.allowances,
+            self.family,
+        )
+
+    def missing_against(self, gate: Gate) -> Scopes | None:
+        """Return the scopes if every missing answer of the run spoke against a gate.
+
+        It is wrong for a gate with `>=`, and right for one with `<=`. None without a missing
+        answer, or if a gate over the same or a wider scope names how many are allowed.
+        """
+        names = set((self.whole or self).datasets(gate))
+        for allowance in self.allowances:
+            if (
+                names <= set((self.whole or self).datasets(allowance))
+                and set(allowance.filters) <= set(gate.filters)
+                and set(allowance.tags) <= set(gate.tags)
+            ):
+                return None
+        value = 0.0 if gate.at_least else 1.0
+        return self._with(gate, lambda sheet: sheet.missing_as(value))
+
+    def unclear_as_right(self, gate: Gate) -> Scopes | None:
+        """Return the scopes if every unclear reply of the run were right; None without any."""
+        return self._with(gate, lambda sheet: sheet.unclear_as_right)
+
+    def _with(self, gate: Gate, change: Callable[[ScoreSheet], ScoreSheet | None]) -> Scopes | None:
+        """Return the scopes with other sheets of a gate; None if no sheet changes."""
+        sheets = dict(self.new.datasets)
+        for name in self.datasets(gate):
+            if name in sheets and (sheet := change(sheets[name])) is not None:
+                sheets[name] = sheet
+        if all(sheet is self.new.datasets[name] for name, sheet in sheets.items()):
+            return None
+        return replace(self, new=replace(self.new, datasets=sheets), _pairs={}, _slices={})
+
+    def datasets(self, gate: Gate) -> list[str]:
+        """Return the names of the datasets in a gate's scope; empty for an unknown scope."""
+        if gate.scope in ("all", "run"):
+            return list(self.new.datasets)
+        if gate.scope in self.new.datasets:
+            return [gate.scope]
+        return list(self.benchmarks.get(gate.scope, ()))
+
+    def judged(self, gate: Gate) -> list[str]:
+        """Return the datasets in a gate's scope whose values are a judge's marks.
+
+        None of them are, if gates take the marks as they are.
+        """
+        if self.labels is None:
+            return []
+        sides = [self.new] if self.old is None else [self.new, self.old]
+        sheets = {
+            name: [side.datasets[name] for side in sides if name in side.datasets]
+            for name in self.datasets(gate)
+        }
+        return self.labels.concerned(gate, sheets)
+
+    def unknown(self, gate: Gate) -> str:
+        """Return why a gate's scope has no case."""
+        if self.whole is not None and self.whole.datasets(gate):
+            datasets = self.whole.new.datasets
+            sheets = [datasets[name] for name in self.whole.datasets(gate) if name in datasets]
+            values = {
+                tag: {value for sheet in sheets for value in sheet.tags.get(tag, ())} - {""}
+                for tag, _ in gate.tags
+            }
+            return without_tags(gate, values)
+        scope_names = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
+        if gate.scope in scope_names:
+            return "no case of this scope was asked"
+        names = known_names(gate.scope, [printable(name, 60) for name in scope_names])
+        return f"no case of {printable(gate.scope, 60)} was asked; {names}"
+
+    def shrunk(self, gate: Gate) -> str | None:
+        """Return which datasets of the baseline's scope lack files now; None if all have files.
+
+        A user may choose to run fewer datasets, but missing files are not a choice.
+        """
+        if self.old is None or gate.scope == "run":
+            return None
+        old_sheets = self.old.datasets
+        datasets = old_sheets if gate.scope == "all" else self.old.benchmarks.get(gate.scope, ())
+        lost = sorted(name for name in datasets if name in old_sheets and name in self.missing)
+        if not lost:
+            return None
+        names = ", ".join(printable(name, 60) for name in lost)
+        return (
+            f"the files of {names} are missing here, but the baseline has "
+            f"{'it' if len(lost) == 1 else 'them'}: fetch the files to judge "
+            f"{printable(gate.scope, 60)} on the same datasets"
+        )
+
+    def pair(self, dataset: str) -> SheetPair:
+        """Return a dataset of both runs over the union of their examples and configurations."""
+        if dataset not in self._pairs:
+            new = self.new.datasets[dataset]
+            old = self.old.datasets.get(dataset) if self.old else None
+            self._pairs[dataset] = (new, None) if old is None else aligned(new, old)
+        return self._pairs[dataset]
+
+
+def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
+    """Return why no example has the tags of a gate; `values` are the known values of each tag."""
+    for tag, value in gate.tags:
+        tag_values = values.get(tag, ())
+        if value not in tag_values:
+            shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
+            names = known_names(value, shown) if shown else "no example has that tag"
+            text = printable(f"{tag}={value}", 80)
+            return f"no example of this scope has {text}; {names}"
+    return "no example of this scope has all these tags"

@@ -1,0 +1,322 @@
+"""Stop a run when every gate is decided: look after some passes (statistics.md 10.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_tablebench.claims.gates._counts import evaluate_cost
+from pytest_tablebench.claims.gates._evaluation import (
+    EvaluatedGate,
+    correct,
+    evaluate_gate,
+    missing_result,
+    unclear_result,
+)
+from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
+from pytest_tablebench.claims.gates._planned_cells import PlannedCells
+from pytest_tablebench.claims.gates._result import GateResult, State
+from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
+from pytest_tablebench.claims.gates._sides import Key, Sides, key_of, read_side
+from pytest_tablebench.config.axes import MODES, names_on
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.score_table import ScoreTable, raw_digests
+from pytest_tablebench.results.sheets import align
+from pytest_tablebench.util.arrays import np
+from pytest_tablebench.util.names import counted, out_of
+from pytest_tablebench.util.seeds import seeded_random
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Flags, Places
+
+LOOKS = (1, 2, 4, 8, 16)
+"""The passes after which the gates are judged, before the last pass."""
+
+EARLY = 0.04
+"""The share of the total error that each early look may spend: .002 of .05."""
+
+CaseLike = TypeVar("CaseLike")
+
+
+def order(cases: Iterable[CaseLike], seed: int = 0) -> list[CaseLike]:
+    """Return the cases in the order that the rule requires.
+
+    Pass k asks every example in its k-th configuration; each example has its own order. It depends
+    only on `seed` and on the names of datasets, examples, serializers and perturbations, so a model
+    and its baseline have the same order.
+    """
+    unordered = list(cases)
+    passes = passes_of((key_of(case) for case in unordered), seed)
+    return sorted(unordered, key=lambda case: (passes[key_of(case)], key_of(case)[:2]))
+
+
+def _mode(cases: Iterable[Any]) -> dict[str, str]:
+    """Return the names that all cases have on the axes of no grid."""
+    names = [{names_on(case, (axis,))[0] for case in cases} for axis in MODES]
+    return {
+        axis.name: name
+        for axis, (name, *others) in zip(MODES, names, strict=True)
+        if name and not others
+    }
+
+
+def passes_of(keys: Iterable[Key], seed: int = 0) -> dict[Key, int]:
+    """Return the pass of each case, from 1."""
+    examples: dict[Key, list[Key]] = {}
+    for key in sorted(set(keys)):
+        examples.setdefault(key[:2], []).append(key)
+    passes: dict[Key, int] = {}
+    for name, keys_of_example in examples.items():
+        seeded_random(f"stopping/{'/'.join(name)}", seed=42 + seed).shuffle(keys_of_example)
+        passes |= {key: number for number, key in enumerate(keys_of_example, start=1)}
+    return passes
+
+
+class StoppingRule:
+    """Follows a run and reports when all its gates are decided.
+
+    Gates are judged after passes 1, 2, 4, 8, 16 and the last. An early look spends .002 of a
+    two-sided .05 and the last look spends the rest: .04 with more than 16 configurations. Gates on
+    robustness, with filters, or with `Gate.at_end` are judged only at the end, at .05. Every look
+    is corrected for the number of gates, so that a true gate fails in at most 2.5 % of runs over
+    all looks.
+
+    Decisions depend only on the planned order; records may arrive in any order. Gates on counts
+    and cost never prolong a run: they are evaluated on the cases asked. A case without a record
+    was not asked, which is not "no answer".
+    """
+
+    def __init__(
+        self,
+        gates: Sequence[str | Gate],
+        planned: Iterable[Any],
+        *,
+        baseline: ScoreTable | Iterable[Any] | None = None,
+        seed: int = 0,
+        level: float = 0.95,
+        benchmarks: Mapping[str, Sequence[str]] | None = None,
+        clusters: Clusters | None = None,
+        missing: Collection[str] = (),
+        altered: Collection[str] = (),
+    ) -> None:
+        """Prepare for the planned cases of one model.
+
+        Args:
+            gates: gates, parsed or as text.
+            planned: the planned cases.
+            baseline: the records of the baseline.
+            seed: the seed of the planned order.
+            level: the confidence.
+            benchmarks: the datasets of each benchmark; by default taken from the cases.
+            clusters: the table of each example, by dataset.
+            missing: datasets whose files do not exist.
+            altered: perturbations that change the meaning of a table.
+
+        Raises `SettingsError` for a gate that lacks its baseline. A gate stays undecided if it has
+        no planned case, or fewer datasets than in the baseline.
+        """
+        self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+        self.alpha = 1 - level
+        cases = list(planned)
+        checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
+        self.planned_cells = PlannedCells.of(
+            (key_of(case) for case in cases),
+            checks,
+            mode=_mode(cases),
+            gates=self.gates,
+            altered=altered,
+        )
+        passes = passes_of(self.planned_cells.places, seed)
+        self.n_steps, self.done = max(passes.values(), default=0), 0
+        self._left: Counter[int] = Counter()
+        self.steps: dict[str, Places] = {
+            name: np.zeros(side.is_asked.shape, dtype=int)
+            for name, side in self.planned_cells.sides.items()
+        }
+        for key, (dataset, row, column) in self.planned_cells.places.items():
+            number = passes[key]
+            self.steps[dataset][row, column] = number
+            self._left[number] += 1
+        self.n_asked = 0
+        self._clusters = clusters
+        self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
+        self._missing = missing
+        self._old: Sides | None = None
+        if baseline is not None:
+            old = read_side(baseline)
+            common = {
+                name: align(old.datasets[name], side.examples, side.configurations)
+                for name, side in self.planned_cells.sides.items()
+                if name in old.datasets
+            }
+            self._old = replace(old, datasets={**old.datasets, **common})
+        self._results: dict[int, GateResult] = {}
+        for gate in self.gates:
+            if gate.baseline and baseline is None and not gate.counted:
+                raise SettingsError(baseline_needed(gate))
+        self._undecidable = {
+            place
+            for place, gate in enumerate(self.gates)
+            if not gate.counted and (not self._datasets(gate) or self._planned().shrunk(gate))
+        }
+        """Gates without a planned case, or with fewer datasets than in the baseline."""
+
+    @property
+    def planned(self) -> int:
+        """The number of planned cases."""
+        return len(self.planned_cells.places)
+
+    @property
+    def decided(self) -> dict[str, State]:
+        """The state of each decided gate, by its text, without gates on counts and cost."""
+        return {self.gates[place].text: result.state for place, result in self._results.items()}
+
+    @property
+    def all_decided(self) -> bool:
+        """Whether every gate is decided that more cases could decide."""
+        counted = {place for place, gate in enumerate(self.gates) if gate.counted}
+        needed = set(range(len(self.gates))) - counted - self._undecidable
+        return bool(needed) and all(place in self._results for place in needed)
+
+    def feed(self, record: Any) -> None:
+        """Add a record of the run; ignore unplanned and repeated ones."""
+        # Answers are needed only for the comparison with a baseline.
+        place = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
+        if place is None:
+            return
+        self.n_asked += 1
+        self._left[int(self.steps[place[0]][place[1:]])] -= 1
+        while self.done < self.n_steps and not self._left[self.done + 1]:
+            self.done += 1
+            self._finish_step()
+            if self.done == self.n_steps:
+                self._last_look()
+
+    def results(
+        self, run: Mapping[str, Any] | None = None, baseline_run: Mapping[str, Any] | None = None
+    ) -> list[GateResult]:
+        """Return the results of all gates, in order; they are valid if the run stopped early.
+
+        A gate that was not decided before a run ended early stays undecided.
+        """
+        scopes = self.scopes(self.planned_cells.seen())
+        finished = self.n_asked == self.planned
+        results = []
+        for place, gate in enumerate(self.gates):
+            if gate.measure == "cost":
+                results.append(evaluate_cost(gate, run, baseline_run))
+            elif gate.counted:
+                results.append(evaluate_gate(gate, scopes, self.alpha / 2))
+            elif place in self._results:
+                tail, part = self.alpha / 2, scopes.sliced(gate)
+                result = unclear_result(gate, self._results[place], part, tail, point=True)
+                results.append(missing_result(gate, result, part, tail))
+            else:
+                result = self._look([place], scopes, [self._tail(gate)])[0].result
+                if not finished and place not in self._undecidable:
+                    reason = "the run ended before all planned cases were asked, without a decision"
+                    result = replace(result, state="undecided", reason=reason)
+                results.append(result)
+        return results
+
+    def summary(self) -> str:
+        """Return one sentence about the calls that stopping saved."""
+        if self.n_asked >= self.planned or not self.all_decided:
+            return f"The gates needed all {counted(self.planned, 'planned case')}."
+        saved = self.planned - self.n_asked
+        which = "All gates with planned cases" if self._undecidable else "All gates"
+        return (
+            f"{which} were decided after {out_of(self.n_asked, self.planned, 'planned case')}: "
+            f"{saved:,} ({100 * saved / self.planned:.1f} %) {'was' if saved == 1 else 'were'} not "
+            f"asked. Cases that were not asked do not count as no answer."
+        )
+
+    def _finish_step(self) -> None:
+        """Decide the gates that can be decided after pass `done`."""
+        if self.done not in LOOKS or self.done == self.n_steps:
+            return
+        places = [place for place in self._open() if _may_be_early(self.gates[place])]
+        tails = [EARLY * self.alpha / 2] * len(places)
+        note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
+        self._settle(places, self.scopes(self.planned_cells.seen(self.masks)), tails, note)
+
+    def _tail(self, gate: Gate) -> float:
+        """Return the error that the last look at a gate may spend, on each side."""
+        looks = sum(number < self.n_steps for number in LOOKS) if _may_be_early(gate) else 0
+        return (1 - EARLY * looks) * self.alpha / 2
+
+    @property
+    def masks(self) -> dict[str, Flags]:
+        """The cells of the completed steps, by dataset."""
+        return {name: steps <= self.done for name, steps in self.steps.items()}
+
+    def _last_look(self) -> None:
+        """Judge the open gates after all planned cases."""
+        places = self._open()
+        tails = [self._tail(self.gates[place]) for place in places]
+        note = f"Decided after all {self.n_steps} passes."
+        self._settle(places, self.scopes(self.planned_cells.seen()), tails, note)
+
+    def _settle(
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
+    ) -> None:
+        """Judge some gates on the records so far, and keep the decisions, which are final."""
+        for place, evaluated in zip(places, self._look(places, scopes, tails), strict=True):
+            result = evaluated.result
+            if result.state != "undecided":
+                self._results[place] = replace(result, notes=(*result.notes, note))
+
+    def scopes(self, new: Sides) -> Scopes:
+        """Return the scopes of the run so far and of the baseline."""
+        return Scopes(
+            new,
+            self._old,
+            self._benchmarks,
+            self._clusters or {},
+            self._missing,
+            allowances=[gate for gate in self.gates if gate.allows_missing],
+        )
+
+    def _planned(self) -> Scopes:
+        return self.scopes(Sides(self.planned_cells.sides))
+
+    def _datasets(self, gate: Gate) -> list[str]:
+        """Return the names of the planned datasets in a gate's scope."""
+        return self._planned().datasets(gate)
+
+    def _open(self) -> list[int]:
+        """Return the indices of the gates that are not decided yet and can be."""
+        return [
+            place
+            for place, gate in enumerate(self.gates)
+            if not gate.counted and place not in self._results and place not in self._undecidable
+        ]
+
+    def _look(
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
+    ) -> list[EvaluatedGate]:
+        """Judge some gates on the records so far, corrected for the number of gates."""
+        pairs = zip([self.gates[place] for place in places], tails, strict=True)
+        evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, t), t) for gate, t in pairs]
+        failed = sum(result.state == "fails" for result in self._results.values())
+        family = sum(not gate.counted for gate in self.gates) - failed
+        return correct(evaluated, max(tails), size=family) if evaluated else []
+
+
+def _may_be_early(gate: Gate) -> bool:
+    """Return whether early passes may decide a gate.
+
+    A range grows with each pass, and an early pass has few cases of a single configuration.
+    """
+    return gate.measure != "robustness" and not gate.filters and not gate.at_end
+
+
+def _benchmarks(cases: Iterable[Any]) -> dict[str, list[str]]:
+    datasets: dict[str, set[str]] = {}
+    for case in cases:
+        name = getattr(case, "benchmark", None)
+        if name:
+            datasets.setdefault(name, set()).add(case.dataset)
+    return {name: sorted(datasets[name]) for name in sorted(datasets)}

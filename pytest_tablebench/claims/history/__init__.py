@@ -1,0 +1,29 @@
+"""The figures of a project's runs over time, and what changed between them."""
+
+from __future__ import annotations
+
+from pytest_tablebench.claims.history._panels import (
+    HISTORY_MEASURES,
+    HistoryFigure,
+    HistoryLine,
+    HistoryPanel,
+    HistoryPoint,
+    RunHistory,
+    history_of,
+    price_of,
+)
+from pytest_tablebench.claims.history._past_runs import PastRun
+from pytest_tablebench.claims.history._places import read_places_of_runs
+
+__all__ = [
+    "HISTORY_MEASURES",
+    "HistoryFigure",
+    "HistoryLine",
+    "HistoryPanel",
+    "HistoryPoint",
+    "PastRun",
+    "RunHistory",
+    "history_of",
+    "price_of",
+    "read_places_of_runs",
+]

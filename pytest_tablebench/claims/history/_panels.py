@@ -1,0 +1,200 @@
+"""The figures of each dataset and benchmark over the runs, a line for each model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.claims.history._changes import changes_between, dataset_names
+from pytest_tablebench.claims.history._past_runs import PastRun
+from pytest_tablebench.results.intervals import clopper_pearson
+from pytest_tablebench.util.entries import mapping
+
+HISTORY_MEASURES: Mapping[str, str] = {
+    "performance": "performance",
+    "pass_rate": "pass rate",
+    "no_answer": "no answer",
+}
+"""The measures of a panel, with their names in words."""
+
+
+HIGHEST = 1e9
+"""The highest plausible price in US dollars, and number of examples."""
+
+
+@dataclass(frozen=True)
+class HistoryFigure:
+    """A figure with its 95 % interval; `low` and `high` are None without an interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """The figures of one run.
+
+    Arguments:
+        number: the number of the run in the history, from 0.
+        figures: by measure; a figure that the run does not have is missing.
+        n_examples: the number of examples; None if it is unknown.
+        changes: what changed since the run before of the same line.
+    """
+
+    number: int
+    figures: Mapping[str, HistoryFigure]
+    n_examples: int | None
+    changes: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """The points of one model, in the order of the runs."""
+
+    model: str
+    points: tuple[HistoryPoint, ...]
+
+
+@dataclass(frozen=True)
+class HistoryPanel:
+    """The lines of one dataset or benchmark."""
+
+    kind: Literal["benchmark", "dataset"]
+    name: str
+    lines: tuple[HistoryLine, ...]
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """Runs in the order of their start, and their panels: each benchmark before its datasets."""
+
+    runs: tuple[PastRun, ...]
+    panels: tuple[HistoryPanel, ...]
+
+    @property
+    def prices(self) -> dict[str, list[tuple[int, float | None]]]:
+        """By model, the number of each run and the price of 1,000 of its paid calls in USD.
+
+        The price is None if no call was paid or a price is unknown. It is a sum of bills, so it has
+        no interval.
+        """
+        prices: dict[str, list[tuple[int, float | None]]] = {}
+        for number, run in enumerate(self.runs):
+            prices.setdefault(run.model, []).append((number, price_of(run)))
+        return prices
+
+
+def price_of(run: PastRun) -> float | None:
+    """Return the price in US dollars of 1,000 paid calls of a run; None if it is unknown."""
+    cost, calls = _number(run.run.get("cost_usd")), _number(run.run.get("calls_paid"))
+    if cost is None or calls is None or calls < 1:
+        return None
+    price = 1000 * cost / calls
+    return price if 0 <= price <= HIGHEST else None
+
+
+def history_of(runs: Sequence[PastRun]) -> RunHistory:
+    """Return the history of runs, which are sorted by their start."""
+    panels: list[HistoryPanel] = []
+    names: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for benchmark in run.benchmarks:
+            datasets = dict.fromkeys(dataset_names(run, benchmark))
+            names[benchmark] = {**names.get(benchmark, {}), **datasets}
+    for benchmark, datasets in names.items():
+        if len(datasets) > 1:
+            panels.append(_panel("benchmark", benchmark, benchmark, runs))
+        panels += [_panel("dataset", dataset, benchmark, runs) for dataset in datasets]
+    return RunHistory(tuple(runs), tuple(panel for panel in panels if panel.lines))
+
+
+def _panel(
+    kind: Literal["benchmark", "dataset"], name: str, benchmark: str, runs: Iterable[PastRun]
+) -> HistoryPanel:
+    before: dict[str, PastRun] = {}
+    lines: dict[str, list[HistoryPoint]] = {}
+    for number, run in enumerate(runs):
+        scope = mapping(run.benchmarks, benchmark)
+        if kind == "dataset":
+            scope = mapping(scope, "datasets", name)
+        figures = _figures(scope)
+        if not figures:
+            continue
+        changes: tuple[Difference, ...] = ()
+        if run.model in before:
+            changes = _changes(before[run.model], run, kind, name, benchmark)
+        before[run.model] = run
+        examples = _number(scope.get("n_examples"))
+        point = HistoryPoint(number, figures, None if examples is None else int(examples), changes)
+        lines.setdefault(run.model, []).append(point)
+    return HistoryPanel(
+        kind, name, tuple(HistoryLine(model, tuple(points)) for model, points in lines.items())
+    )
+
+
+def _changes(
+    before: PastRun, after: PastRun, kind: str, name: str, benchmark: str
+) -> tuple[Difference, ...]:
+    if kind == "dataset":
+        return changes_between(before, after, {name})
+    old, new = dataset_names(before, benchmark), dataset_names(after, benchmark)
+    changes = changes_between(before, after, {*old, *new})
+    if old != new:
+        joined = ", ".join(old), ", ".join(new)
+        changes = (Difference("datasets", *joined), *changes)
+    return changes
+
+
+def _figures(scope: Mapping[str, Any]) -> dict[str, HistoryFigure]:
+    """Return the figures of a scope of `summary.json`; values that are no shares are left out."""
+    figures = {}
+    for measure in HISTORY_MEASURES:
+        value = _share(scope.get(measure))
+        if value is None:
+            continue
+        low, high = _bounds(mapping(scope, "ci95").get(measure))
+        if measure == "no_answer":
+            low, high = _no_answer_bounds(value, scope)
+        figures[measure] = HistoryFigure(value, low, high)
+    return figures
+
+
+def _no_answer_bounds(share: float, scope: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the Clopper-Pearson interval of the share of cases without an answer.
+
+    Cases of one table fail together, so the interval counts whole tables, or examples if the
+    summary does not count tables. That is cautious: as wide as if all cases of a table always
+    failed together.
+    """
+    for name in ("n_clusters", "n_examples"):
+        units = _number(scope.get(name))
+        if units is not None and 1 <= units <= HIGHEST:
+            return clopper_pearson(share * units, units)
+    return None, None
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _share(value: object) -> float | None:
+    number = _number(value)
+    return number if number is not None and 0 <= number <= 1 else None
+
+
+def _bounds(value: object) -> tuple[float | None, float | None]:
+    if not isinstance(value, list) or len(value) != 2:
+        return None, None
+    low, high = map(_share, value)
+    return (None, None) if low is None or high is None or low > high else (low, high)

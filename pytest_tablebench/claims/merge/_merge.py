@@ -1,0 +1,242 @@
+"""Merge several run folders into one: records, texts, images and costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.claims.gates import recorded_gates
+from pytest_tablebench.claims.merge._labels import MergedLabels
+from pytest_tablebench.claims.merge._parts import MERGED, RunParts, read_parts
+from pytest_tablebench.claims.merge._records import MergedRecords
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
+from pytest_tablebench.results.corrections import overlay_of
+from pytest_tablebench.results.figures import newest, sum_of_known
+from pytest_tablebench.results.folder import RunFolder
+from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
+from pytest_tablebench.results.media import merge_media
+from pytest_tablebench.results.score_table import ScoreTable
+from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
+from pytest_tablebench.results.texts import TEXTS, merge_texts
+from pytest_tablebench.util.entries import listing, mapping
+from pytest_tablebench.util.names import counted
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A merged run that is not written yet.
+
+    `run` is the content of its `run.json`, `table` its score table, `runs` the number of its
+    source runs. `notes` are remarks for the user. `ended` is why it is incomplete, None if it is
+    complete.
+    """
+
+    run: Mapping[str, Any]
+    table: ScoreTable
+    runs: int
+    notes: tuple[str, ...]
+    ended: str | None
+    _folders: Sequence[Path]
+    _records: MergedRecords
+    _labels: MergedLabels
+    _changes: Mapping[str, Any] | None
+    """The content of `snapshots.json`; None if answers were not compared with stored ones."""
+
+    def write(self, out: Path) -> LoadedRun:
+        """Write the run folder.
+
+        Raises `SettingsError` if `out` contains a run, or if texts or images are damaged.
+        """
+        folder = RunFolder(out)
+        for line in self._records.lines():
+            folder.append(line)
+        folder.close()
+        merge_texts([path / TEXTS for path in self._folders], out / TEXTS)
+        merge_media(self._folders, out)
+        self._labels.write(out)
+        run = folder.write_run(self.run)
+        loaded = LoadedRun(out, run, self.table)
+        folder.write_summary(loaded.summary)
+        if self._changes is not None:
+            write_changes(out, self._changes)
+        return loaded
+
+
+def read_merge(paths: Sequence[Path]) -> Merge:
+    """Return the run that some run folders are parts of.
+
+    Apart from times and costs, its records and summary are the same as of a run that was never
+    split, in any order of `paths`. Raises `SettingsError` for runs that are not parts of one run,
+    for cases with different records in two runs, for a person's different labels of an answer, and
+    for damaged folders.
+    """
+    parts = read_parts(paths)
+    folders = [part.path for part in parts.parts]
+    records = MergedRecords(folders)
+    if not len(records):
+        raise SettingsError("the runs have no recorded case, so there is nothing to merge")
+    table = ScoreTable.from_records(records.rows())
+    ended = parts.unfinished
+    if ended is None and "budget" in table.names["reason"]:
+        ended = "the budget was spent"
+    run = {**_run_data(parts, len(records)), "ended": ended}
+    if (digest := overlay_of(run)) is not None:
+        file = str(run["corrections"].get("file"))
+        run["corrections"] = corrections_entry(file, digest, corrected_cases(records.rows()))
+    changes, left_out = _changes(folders, records)
+    notes = (*_notes(parts, records), *left_out)
+    count, labels = len(parts.source_runs), MergedLabels.read(folders)
+    return Merge(run, table, count, notes, ended, folders, records, labels, changes)
+
+
+def _changes(
+    folders: Sequence[Path], records: MergedRecords
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the merged `snapshots.json`, or None with notes of why it is left out."""
+    snapshots = [data for folder in folders if (data := read_changes(folder)) is not None]
+    if not snapshots:
+        return None, []
+    if len(snapshots) < len(folders):
+        return None, [f"{FILE} is left out: {len(folders) - len(snapshots)} of the runs lack it"]
+    if records.overlapping:
+        return None, [f"{FILE} is left out: two runs have cases in common, which it cannot merge"]
+    return merged_changes(snapshots), []
+
+
+def _notes(parts: RunParts, records: MergedRecords) -> tuple[str, ...]:
+    notes = list(parts.notes)
+    if records.overlapping:
+        notes.append(f"{counted(records.overlapping, 'record')} of cases that another run also has")
+    if records.unanswered:
+        notes.append(
+            f"{counted(records.unanswered, 'case')} without an answer in one run: the record of "
+            f"another run counts"
+        )
+    return tuple(notes)
+
+
+def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
+    """Return the merged `run.json`: the settings of the runs and the sums of their counts."""
+    base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
+    sources, runs = parts.source_runs, [part.run for part in parts.parts]
+    facts = [source.facts for source in sources]
+    ends = [fact.get("end") for fact in facts]
+    numbers = sorted({source.number for source in sources if source.number is not None})
+    partial = parts.split is not None and bool(parts.missing)
+    return {
+        **base,
+        "status": "complete" if parts.unfinished is None else "incomplete",
+        "exit_code": None,
+        "params_sent": next((run["params_sent"] for run in runs if run.get("params_sent")), None),
+        "grid": _grids([run.get("grid") for run in runs]),
+        "by_dataset": _by_dataset(parts),
+        "datasets": _datasets(runs),
+        "missing": {k: v for run in reversed(runs) for k, v in mapping(run, "missing").items()},
+        "selected_by": _union(run.get("selected_by") for run in runs),
+        "gates": _union(map(recorded_gates, runs)),
+        "cases_planned": _planned(parts, recorded),
+        "cases_recorded": recorded,
+        "start": min((str(fact.get("start")) for fact in facts), default=None),
+        "end": None if None in ends else max(map(str, ends)),
+        **_spent(facts),
+        "store_hits": sum(source.count("store_hits") for source in sources),
+        "newest_stored": newest(fact.get("newest_stored") for fact in facts),
+        "server_check": _server_check(facts),
+        "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
+        MERGED: facts,
+    }
+
+
+def _server_check(facts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the check of the server that decides: a difference, else the first one."""
+    checks = [mapping(fact, "server_check") for fact in facts if fact.get("server_check")]
+    return next((check for check in checks if check.get("same") is False), next(iter(checks), None))
+
+
+def _planned(parts: RunParts, recorded: int) -> int | None:
+    """Return the number of planned cases; None if a part is missing."""
+    if parts.missing:
+        return None
+    if parts.split is None:
+        lacking = [
+            source.count("cases_planned") - source.count("cases_recorded")
+            for source in parts.source_runs
+        ]
+        return recorded + max(0, *lacking)
+    return sum(
+        max(source.count("cases_planned") for source in sources)
+        for sources in parts.groups().values()
+    )
+
+
+def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    paid = [fact for fact in facts if fact.get("calls_paid")]
+    names = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return {
+        "calls_paid": sum(fact["calls_paid"] for fact in paid),
+        "calls_repeated": _sum([fact.get("calls_repeated") for fact in facts]),
+        **{name: _sum([fact.get(name) for fact in paid]) for name in names},
+        **{name: sum_of_known(fact.get(name) for fact in facts) for name in THINKING},
+        **_served(facts),
+    }
+
+
+def _served(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        counts.update(mapping(fact, "served"))
+    return {"served": dict(counts.most_common())} if counts else {}
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if not values or not all(isinstance(value, int | float) for value in values):
+        return None
+    return sum(values)
+
+
+def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
+    axes: dict[str, dict[Any, None]] = {}
+    for grid in grids:
+        for axis, names in mapping(grid).items():
+            axes.setdefault(axis, {}).update(dict.fromkeys(listing(names)))
+    return {axis: list(names) for axis, names in axes.items()}
+
+
+def _by_dataset(parts: RunParts) -> dict[str, Any]:
+    """Return the settings of each dataset, with the sums of cases that do not apply."""
+    by_dataset: dict[str, dict[str, Any]] = {}
+    for part in parts.parts:
+        for name, entry in mapping(part.run, "by_dataset").items():
+            by_dataset.setdefault(name, dict(mapping(entry)))
+    counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
+    for sources in parts.groups().values():
+        for name, counter in mapping(sources[0].facts, "does_not_apply").items():
+            if name in counts:
+                numbers = {k: v for k, v in mapping(counter).items() if isinstance(v, int)}
+                counts[name].update(numbers)
+    for name, counter in counts.items():
+        ordered = sorted(counter.items(), key=lambda entry: (-entry[1], entry[0]))
+        by_dataset[name]["does_not_apply"] = dict(ordered)
+    return {name: by_dataset[name] for name in sorted(by_dataset)}
+
+
+def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def problems(facts: Any) -> int:
+        return len(listing(mapping(facts).get("problems")))
+
+    datasets: dict[str, Any] = {}
+    for run in runs:
+        for name, facts in mapping(run, "datasets").items():
+            if name not in datasets or problems(facts) > problems(datasets[name]):
+                datasets[name] = facts
+    return {name: datasets[name] for name in sorted(datasets)}
+
+
+def _union(lists: Iterable[Any]) -> list[str]:
+    return list(
+        dict.fromkeys(name for names in lists for name in listing(names) if isinstance(name, str))
+    )
