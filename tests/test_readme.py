@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
@@ -246,12 +249,13 @@ def test_the_example_suite_runs(command: str, tmp_path: Path) -> None:
 
 OWN_TABLES = [
     "tablebench check shop",
-    "pytest --bench-data=shop --bench-dataset=shop --model tablebench/lexical "
-    '--bench-gate="shop.pass_rate >= 0.3"',
+    "tablebench generate rules shop/prices.xlsx --per-table=60 -o asked",
+    "pytest --bench-data=asked --bench-dataset=asked --model tablebench/lexical "
+    '--bench-gate="asked.pass_rate >= 0.8"',
 ]
 
 
-def test_the_example_folder_of_tables_is_run_and_judged(checkout: Path) -> None:
+def test_the_example_folder_of_tables_ends_in_a_verdict(checkout: Path) -> None:
     import openpyxl
 
     (questions,) = re.findall(r"```csv\n(.*?)```", README, re.DOTALL)
@@ -268,14 +272,32 @@ def test_the_example_folder_of_tables_is_run_and_judged(checkout: Path) -> None:
     for row in rows:
         book.worksheets[0].append(row)
     book.save(shop / "prices.xlsx")
-    checked, judged = (run(command, checkout) for command in OWN_TABLES)
+    checked, made, judged = (
+        run(command, checkout, PYTEST_ADDOPTS=f"{LEAN} --bench-serializer=html,csv")
+        for command in OWN_TABLES
+    )
     assert checked.stdout == "shop: 3 questions (1 number, 1 text, 1 list), no problem\n"
     assert checked.returncode == 0, checked.stderr
-    assert judged.returncode == 11, (
-        judged.stdout + judged.stderr
-    )  # three questions are too few for a decision
-    assert "The gate is undecided." in judged.stdout
-    assert len(records(checkout)) == 3 * 35
+    assert "asked: 60 questions from 1 table" in made.stdout
+    assert judged.returncode == 10, judged.stdout + judged.stderr
+    assert "The gate fails." in judged.stdout
+    assert {record.example_id for record in records(checkout)} == {
+        json.loads(line)["id"]
+        for line in (checkout / "asked/questions.jsonl").read_text("utf-8").splitlines()
+    }
+    # A model that is right in all questions holds.
+    right = [
+        replace(row, score=1.0, passed=True, outcome="right", flags=()) for row in records(checkout)
+    ]
+    [result] = judge_gates(right, ["asked.pass_rate >= 0.8"])
+    assert result.state == "holds", result.reason
+
+
+def test_the_example_repository_ends_in_a_verdict(tmp_path: Path) -> None:
+    product = copy(ROOT / "docs/example-repository", tmp_path / "product")
+    done = run("pytest", product)
+    assert done.returncode == 10, done.stdout + done.stderr
+    assert "1 of 3 gates fails." in done.stdout
 
 
 NEW = ["tablebench new mine"]

@@ -73,7 +73,7 @@ def test_the_example_repository_measures_main_replays_forks_and_comments_once(
         assert "All 3 gates hold" in main.jobs["gate/gate[1]"].summary
         assert set(main.artifacts) == {"tablebench-run", "tablebench-answers"}
         paid = len(server.requests)
-        assert paid == 16 * 2 * 2
+        assert paid == 40 * 2 * 2
 
         fork = run_workflow(
             github, workflow, tmp_path / "fork", product, Event("patch", pull=7, fork=True),

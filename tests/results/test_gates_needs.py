@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from scipy import stats
 
 from pytest_tablebench.claims.gates import GateResult, judge_gates, plan_gates, stored_results
 from pytest_tablebench.claims.gates._needs import Claim, examples_needed
-from pytest_tablebench.results.intervals import Moments
+from pytest_tablebench.results.intervals import Moments, interval
 
 Records = list[dict[str, Any]]
 
@@ -94,6 +96,24 @@ def test_it_is_decided_in_four_of_five_runs(right: int, total: int, bound: float
         )
 
     assert power(needed) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.95])
+def test_so_many_tables_decide_in_four_of_five_runs(rate: float) -> None:
+    """Simulated tables of ten questions, correlated by .15 (a beta-binomial distribution)."""
+    n, draw = 1000, np.random.default_rng(1)
+    variance = rate * (1 - rate) / n
+    sample = Moments(rate, variance * 2.35, n / 10 - 1, n / 10, n, True, 0.0, variance)
+    claim = Claim(0.8, at_least=True, paired=False)
+    tables = ceil((examples_needed(sample, claim, fewest=2) or 0) / 10)
+    clusters = [place // 10 for place in range(10 * tables)]
+    held = 0
+    for _ in range(800):
+        rates = draw.beta(rate * (1 / 0.15 - 1), (1 - rate) * (1 / 0.15 - 1), tables)
+        answers = draw.random(10 * tables) < np.repeat(rates, 10)
+        low, _ = interval([answers.astype(float).tolist()], clusters=[clusters]) or (0, 0)
+        held += low >= 0.8
+    assert held / 800 == pytest.approx(0.8, abs=0.06)
 
 
 def test_two_equal_models_need_72_examples_for_a_margin_of_5_points() -> None:

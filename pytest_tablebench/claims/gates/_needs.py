@@ -43,10 +43,11 @@ def examples_needed(stats: Moments, claim: Claim, *, fewest: int | None = None) 
     """Return the smallest number of examples that decides a claim in 80 % of samples.
 
     The mean and its spread are taken as the true ones, and the examples per cluster as constant.
-    The mean of a sample is on the side of the bound of t_.80 standard errors with a probability
-    of 20 %; the interval of such a sample must exclude the bound. For a t interval this is the
-    formula of section 9, (t_.975 + t_.80) * s / sqrt(n) <= |mean - bound|. Values without any
-    spread are the same in every sample.
+    With a probability of 20 % the mean of a sample is nearer to the bound by t_.80 standard errors.
+    The interval of such a sample must exclude the bound. For a t interval this is the formula of
+    section 9, (t_.975 + t_.80) * s / sqrt(n) <= |mean - bound|. So must the interval of a sample
+    that is as much farther from the bound, because near 0 and 1 it may count whole clusters
+    (`level_bounds`). Values without any spread are the same in every sample.
 
     Arguments:
         stats: the moments of the measured (or supposed) example values.
@@ -64,7 +65,8 @@ def examples_needed(stats: Moments, claim: Claim, *, fewest: int | None = None) 
     def is_decided(total: int) -> bool:
         sample = _scaled(stats, total / stats.n)
         bounds = paired_bounds if claim.paired else level_bounds
-        for part in (sample, _unlucky(sample, gap > 0, paired=claim.paired)):
+        moved = (_moved(sample, sign, paired=claim.paired) for sign in (-1, 1))
+        for part in (sample, *moved):
             low, high, _ = bounds(part, tail)
             if decide(low, high, claim.bound, at_least=claim.at_least) != state:
                 return False
@@ -95,14 +97,13 @@ def _scaled(stats: Moments, times: float) -> Moments:
     )
 
 
-def _unlucky(stats: Moments, is_above: bool, *, paired: bool) -> Moments:
-    """Return the sample that is nearer to the bound than 80 % of samples."""
+def _moved(stats: Moments, sign: int, *, paired: bool) -> Moments:
+    """Return the sample whose mean is lower (`sign` -1) or higher (1) than 80 % of samples."""
     if stats.df is None:
         return stats
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(stats.df, POWER)) * stats.se
-    mean = stats.mean - reach if is_above else stats.mean + reach
+    mean = stats.mean + sign * float(stdtrit(stats.df, POWER)) * stats.se
     if paired:
         return replace(stats, mean=mean)
     # The spread of values in 0 to 1 changes with their mean.
