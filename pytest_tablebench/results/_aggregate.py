@@ -19,8 +19,8 @@ from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.intervals import ci95
 from pytest_tablebench.results.memory import memory_figures
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
-from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
-from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable, benchmarks_of
+from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -50,6 +50,8 @@ __all__ = [
     "ScoreTable",
     "ScoreTableBuilder",
     "SparseColumn",
+    "benchmarks_of",
+    "check_once",
     "field_of",
     "raw_digests",
 ]
@@ -136,6 +138,33 @@ class ScoreTable(ScoreColumns):
     def case(self, row: int, *axes: str) -> str:
         """Return the names of a row's axes for a message."""
         return "/".join(self.names[axis][self.codes[axis][row]] for axis in axes)
+
+
+def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
+    """Return the datasets of each benchmark, sorted."""
+    _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
+    benchmark_of_dataset: dict[str, str] = {}
+    for row in rows.tolist():  # a dataset belongs to one benchmark
+        benchmark_of_dataset.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
+    datasets: dict[str, list[str]] = {}
+    for dataset, benchmark in benchmark_of_dataset.items():
+        datasets.setdefault(benchmark, []).append(dataset)
+    return {name: sorted(datasets[name]) for name in sorted(datasets)}
+
+
+def check_once(table: ScoreTable) -> None:
+    """Raise `DataError` for a case that occurs more than once with the same repeat."""
+    doubled = table.doubled()
+    if doubled is not None:
+        row, times = doubled
+        repeat = int(table.repeat[row])
+        name = table.case(row, "dataset", "example", *(axis.name for axis in GRID)) + (
+            f"/r{repeat}" if repeat > 1 else ""
+        )
+        raise DataError(
+            f"case {printable(name, 200)} occurs {times} times; pass the records of one model at "
+            f"a time"
+        )
 
 
 def _width(names: int) -> type[np.signedinteger[Any]]:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.axes import GRID, MODES
-from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.record import UNCLEAR
-from pytest_tablebench.results.score_table import CELL, Cells, ScoreTable, SparseColumn
+from pytest_tablebench.results.score_table import CELL, Cells, SparseColumn
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -323,33 +321,6 @@ def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:
     """Return a dataset's sheet with the cluster of each example; None if all names are empty."""
     tables = {name for name in names if name}
     return replace(sheet, clusters=tuple(names) if tables else None, one_table=len(tables) == 1)
-
-
-def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
-    """Return the datasets of each benchmark, sorted."""
-    _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
-    benchmark_of_dataset: dict[str, str] = {}
-    for row in rows.tolist():  # a dataset belongs to one benchmark
-        benchmark_of_dataset.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
-    datasets: dict[str, list[str]] = {}
-    for dataset, benchmark in benchmark_of_dataset.items():
-        datasets.setdefault(benchmark, []).append(dataset)
-    return {name: sorted(datasets[name]) for name in sorted(datasets)}
-
-
-def check_once(table: ScoreTable) -> None:
-    """Raise `DataError` for a case that occurs more than once with the same repeat."""
-    doubled = table.doubled()
-    if doubled is not None:
-        row, times = doubled
-        repeat = int(table.repeat[row])
-        name = table.case(row, "dataset", "example", *GRID_AXES) + (
-            f"/r{repeat}" if repeat > 1 else ""
-        )
-        raise DataError(
-            f"case {printable(name, 200)} occurs {times} times; pass the records of one model at "
-            f"a time"
-        )
 
 
 def aligned(first: ScoreSheet, second: ScoreSheet) -> tuple[ScoreSheet, ScoreSheet]:

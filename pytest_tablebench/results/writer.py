@@ -8,19 +8,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_tablebench.config.axes import MODES, SAME_QUESTION
-from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.config.printed_prompts import PrintedPrompts
+from pytest_tablebench.config.axes import MODES
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
 from pytest_tablebench.results._model_run import ModelRun, keep_answer
+from pytest_tablebench.results._recorded_options import option_entries, versions
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
@@ -272,7 +268,7 @@ class RunWriter:
         return {
             "status": status,
             "exit_code": exit_code,
-            **_option_entries(self.settings),
+            **option_entries(self.settings),
             "model": model_run.model,
             "model_file": self.facts.get("model_files", {}).get(model_run.model),
             "params_sent": without_secrets(self._sent(model_run.model)),
@@ -303,7 +299,7 @@ class RunWriter:
             "server_check": self.facts.get("server_check", {}).get(model_run.model),
             **self._corrections(model_run),
             **model_run.about_replies(),
-            "versions": _versions(),
+            "versions": versions(),
             "host": {
                 "system": platform.system(),
                 "machine": platform.machine(),
@@ -361,47 +357,3 @@ def _with_inapplicable(by_dataset: Mapping[str, Any], model_run: ModelRun) -> di
         total = reasons + Counter(entry.get("does_not_apply") or {})
         merged[dataset] = {**entry, "does_not_apply": dict(total.most_common())}
     return merged
-
-
-def _option_entries(settings: Settings) -> dict[str, Any]:
-    """Return the entries of `run.json` for the options, except the axes, which `grid` has."""
-    entries = {
-        option.recorded: _plain(getattr(settings, option.setting))
-        for option in OPTIONS
-        if option.recorded is not None and "." not in option.recorded
-    }
-    several = {axis.name: list(settings.names_on(axis)) for axis in SAME_QUESTION}
-    margins = {
-        name: getattr(settings, name, None) for name in (f"{axis}_margin" for axis in several)
-    }
-    return entries | {
-        "params": without_secrets(settings.request_params()),
-        **{
-            axis: names if len(names) > 1 else next(iter(names), None)
-            for axis, names in several.items()
-        },
-        "api_base": without_credentials(settings.api_base) if settings.api_base else None,
-        "store": str(settings.store_place() or "none"),
-        **{name: margin for name, margin in margins.items() if margin is not None},
-        **({} if settings.prompts is None else {"prompts_folder": str(settings.prompts.folder)}),
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path | Shots | PrintedPrompts):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-@cache
-def _versions() -> dict[str, str | None]:
-    names = ("pytest-tablebench", "pytest", "pytest-xdist", "litellm", "pandas", "spacy")
-    versions: dict[str, str | None] = {}
-    for name in names:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = None
-    return versions

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from pytest_tablebench.claims.gates import StoppingRule, parse_gate
-from pytest_tablebench.claims.gates._evaluation import EvaluatedGate, correct, evaluate_gate
+from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
+from pytest_tablebench.claims.gates._evaluation import evaluate_gate
 from pytest_tablebench.claims.gates._scopes import Scopes
 from pytest_tablebench.claims.gates._sides import Sides
 from pytest_tablebench.results.intervals import moments, paired_bounds

@@ -27,7 +27,8 @@ from pytest_tablebench.claims.gates import mcnemar, sign_flip
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
+from pytest_tablebench.results.score_table import benchmarks_of
+from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
 
 _TAG = 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
+from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._judged import judged_result
@@ -28,7 +29,6 @@ from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.intervals import (
     Moments,
     failure_tail,
-    holm,
     level_bounds,
     moments,
     paired_bounds,
@@ -154,15 +154,6 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
         return result
     reason = f"the run ended before all planned cases were asked: {ended}"
     return result.undecided(reason)
-
-
-@dataclass(frozen=True)
-class EvaluatedGate:
-    """A gate's result before the correction for several gates."""
-
-    gate: Gate
-    result: GateResult
-    tail: float
 
 
 def evaluate_gate(gate: Gate, scopes: Scopes, tail: float, *, point: bool = False) -> GateResult:
@@ -369,34 +360,6 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
             f"the estimate describes the answered cases only."
         )
     return tuple(notes)
-
-
-def correct(
-    evaluated: Sequence[EvaluatedGate], tail: float, *, size: int | None = None
-) -> list[EvaluatedGate]:
-    """Apply Holm's correction: a gate that fails only without it becomes undecided.
-
-    The p-value of a gate evaluated at an error other than `tail` is scaled to `tail`. `size` is
-    the number of gates to correct for, by default those of `evaluated`.
-    """
-    family = [place for place, entry in enumerate(evaluated) if not entry.gate.counted]
-    size = len(family) if size is None else size
-    if size < 2:
-        return list(evaluated)
-    scaled = []
-    for place in family:
-        p = evaluated[place].result.p
-        scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[place].tail))
-    corrected = list(evaluated)
-    for place, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
-        result = evaluated[place].result
-        if result.state == "fails" and not is_rejected:
-            text = f"fails alone, but not after the correction for {size} gates (Holm)"
-            result = replace(result, state="undecided", holm_marked=True, reason=text)
-        elif result.state == "fails":
-            result = replace(result, needs="", n_needed=None)
-        corrected[place] = replace(evaluated[place], result=result)
-    return corrected
 
 
 def _point_result(result: GateResult) -> GateResult:

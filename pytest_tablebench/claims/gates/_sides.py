@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.results.memory import FORMER
 from pytest_tablebench.results.score_columns import CELL
-from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
-from pytest_tablebench.results.sheets import (
-    GRID_AXES,
-    ScoreSheet,
+from pytest_tablebench.results.score_table import (
+    ScoreTable,
     benchmarks_of,
     check_once,
-    sheets,
+    field_of,
+    raw_digests,
 )
+from pytest_tablebench.results.sheets import GRID_AXES, ScoreSheet, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

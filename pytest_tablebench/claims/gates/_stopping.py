@@ -7,14 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost
-from pytest_tablebench.claims.gates._evaluation import (
-    EvaluatedGate,
-    correct,
-    evaluate_gate,
-    missing_result,
-    unclear_result,
-)
+from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_result, unclear_result
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._planned_cells import PlannedCells
 from pytest_tablebench.claims.gates._result import GateResult, State
