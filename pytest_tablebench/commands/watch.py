@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.drift import History, HistoryEntry
@@ -131,7 +131,7 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _entry(options: argparse.Namespace, project: str, history: History | None) -> HistoryEntry:
     """Ask the canary, and return the new entry; without a history it is a reference."""
-    from pytest_tablebench.claims.drift import look_entry, reference_entry
+    from pytest_tablebench.claims.drift import FEWEST, look_entry, reference_entry
     from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.store.versions import fingerprints
 
@@ -141,6 +141,8 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
         identity = _identity("reference", now)
         loaded = load_run(options.reference)
     else:
+        if history is None and options.canary < FEWEST:
+            _check_size(options)
         identity = _opened(options, "look" if history else "reference", now)
         folder = options.folder / identity
         _project(options, identity, is_reference=history is None).run(
@@ -155,6 +157,20 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
     if history is None or history.reference is None:
         return reference_entry(loaded.run, loaded.records, **facts)
     return look_entry(loaded.run, loaded.records, history.reference, **facts)
+
+
+def _check_size(options: argparse.Namespace) -> None:
+    """Raise `SettingsError` for a canary with fewer questions than a watch needs clusters."""
+    from pytest_tablebench.claims.drift import FEWEST
+
+    models = [] if options.model is None else [options.model]
+    plans = _project(options, "plan", is_reference=True).plan(models, None)
+    count = max((plan["cases"] for plan in plans.values()), default=0) // options.repeats
+    if count < FEWEST:
+        raise SettingsError(
+            f"the canary has {counted(count, 'question')}, and a watch needs {FEWEST}, about as "
+            f"many tables; raise --canary"
+        )
 
 
 def _identity(kind: str, now: datetime) -> str:

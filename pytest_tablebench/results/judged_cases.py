@@ -91,10 +91,18 @@ def judged_cases(records: Iterable[Record]) -> list[JudgedCase]:
     return _with_clusters(cases)
 
 
+BY_PEOPLE = "decided_by_people"
+"""The flag of a reply that was unclear until people decided it."""
+
+
 def unclear_cases(records: Iterable[Record]) -> list[JudgedCase]:
-    """Return the cases whose reply is unclear, for labels; their mark is 0."""
-    cases = (_case(record, 0.0, record.part or "") for record in records if UNCLEAR in record.flags)
-    return _with_clusters(list(cases))
+    """Return the cases whose reply is unclear, or was until people decided it, for labels."""
+    cases = [
+        _case(record, 0.0, record.part or "")
+        for record in records
+        if not {UNCLEAR, BY_PEOPLE}.isdisjoint(record.flags)
+    ]
+    return _with_clusters(cases)
 
 
 def _case(record: Record, mark: float, part: str) -> JudgedCase:

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.judged_cases import JudgedCase, judged_cases, unclear_cases
+from pytest_tablebench.results.judged_cases import (
+    BY_PEOPLE,
+    JudgedCase,
+    judged_cases,
+    unclear_cases,
+)
 from pytest_tablebench.results.record import UNCLEAR, case_key, outcome_of_score
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.labels import Label
     from pytest_tablebench.results.record import Record
 
-
-BY_PEOPLE = "decided_by_people"
-"""The flag of a reply that was unclear until people decided it."""
 
 HALF = 0.5
 """The mean label from which people count an unclear reply as right."""
@@ -45,8 +47,14 @@ class LabelledCases:
 
 
 def labelled_cases(records: Iterable[Record], labels: Iterable[Label]) -> LabelledCases:
-    """Attach labels to the judged cases with the same answer."""
-    return with_labels(judged_cases(records), labels)
+    """Attach labels to the judged cases with the same answer.
+
+    Labels that decide unclear replies, or have decided them, are left out.
+    """
+    whole = list(records)
+    unclear = {case.case_id: case.answer for case in unclear_cases(whole)}
+    rest = (label for label in labels if unclear.get(label.case_id) != label.answer)
+    return with_labels(judged_cases(whole), rest)
 
 
 def decided(records: Iterable[Record], labels: Iterable[Label]) -> list[Record]:

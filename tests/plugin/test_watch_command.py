@@ -45,6 +45,18 @@ def watch(server: OpenAIServer, *options: str) -> int:
     return main([command, *options, *rest, f"--bench-api-base={server.url}"])
 
 
+def test_a_canary_with_too_few_questions_asks_nothing(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = OPTIONS
+    words = [*rest, f"--bench-api-base={server.url}"]
+    words[words.index("12")] = "5"
+    assert main([command, "--yes", *words]) == 2
+    assert "the canary has 5 questions, and a watch needs 10" in capsys.readouterr().err
+    assert server.calls == 0
+    assert not (tmp_path / "watch.jsonl").exists()
+
+
 def test_a_reference_and_its_looks(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

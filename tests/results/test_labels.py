@@ -69,6 +69,14 @@ def test_an_import_is_idempotent_and_follows_the_answer(run: Path, capsys: Any) 
     assert (cases.n_labels, cases.n_others) == (1, 1)
 
 
+@pytest.mark.parametrize("flag", ["unclear", "decided_by_people"])
+def test_labels_that_decide_unclear_replies_are_not_of_other_answers(flag: str) -> None:
+    reply = judged(3, None, part="correct", raw="3 or 4", flags=(flag,))
+    label = Label("d/e3/html/none", 1.0, "ann", "", answer=answer_mark("3 or 4"))
+    cases = labelled_cases([judged(1, 1.0), reply], [label])
+    assert (cases.n_labels, cases.n_others) == (0, 0)
+
+
 BAD = {
     "d/e77/html/none,1,ann,": "row 2: the run has no judged case 'd/e77/html/none'",
     "d/e90/html/none,1,ann,": "no judged case",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.claims.drift._entries import look_entry, reference_entry
+from pytest_tablebench.claims.drift._entries import FEWEST, look_entry, reference_entry
 from pytest_tablebench.claims.drift._history import History, HistoryEntry, read_history
 from pytest_tablebench.claims.drift._noise import Noise
 from pytest_tablebench.claims.drift._sequence import Drop, looks_until
@@ -10,6 +10,7 @@ from pytest_tablebench.claims.drift._verdict import LookFacts, WatchVerdict, jud
 from pytest_tablebench.claims.drift._watch import AnswerTest, DriftStanding, DriftTest
 
 __all__ = [
+    "FEWEST",
     "AnswerTest",
     "DriftStanding",
     "DriftTest",

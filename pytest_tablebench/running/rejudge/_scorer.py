@@ -23,7 +23,7 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.unclear import BY_JUDGE
 from pytest_tablebench.models import Reply
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.labelled_cases import BY_PEOPLE
+from pytest_tablebench.results.judged_cases import BY_PEOPLE
 from pytest_tablebench.results.record import (
     ASSERTION,
     UNCLEAR,
