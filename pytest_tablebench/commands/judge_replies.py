@@ -56,9 +56,9 @@ def _row(kind: str, replies: Sequence[JudgedReply]) -> tuple[str, ...]:
 
 def _share(count: int, total: int) -> str:
     """Return a count of a total, as a share with its interval."""
-    from pytest_tablebench.running.judged_replies import exact_interval
+    from pytest_tablebench.results.intervals import clopper_pearson
 
     if not total:
         return "-"
-    low, high = (100 * end for end in exact_interval(count, total))
+    low, high = (100 * end for end in clopper_pearson(count, total))
     return f"{count:,} of {total:,}: {100 * count / total:.1f} % ({low:.1f} to {high:.1f} %)"

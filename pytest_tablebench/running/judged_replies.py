@@ -85,16 +85,6 @@ class ErrorRates:
         )
 
 
-def exact_interval(count: int, total: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Clopper and Pearson 1934); 0 to 1 without any."""
-    from scipy.stats import binomtest
-
-    if not total:
-        return 0.0, 1.0
-    interval = binomtest(count, total).proportion_ci(method="exact")
-    return float(interval.low), float(interval.high)
-
-
 def verdict_of(row: Mapping[str, Any]) -> tuple[str, Verdict]:
     """Return the kind of the answer of a row, and the verdict of the rules on its reply.
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.running.judged_replies import exact_interval, judged_replies
+from pytest_tablebench.running.judged_replies import judged_replies
 
 ROWS = [
     {"answers": ["12"], "reply": "12", "verdict": "right"},
@@ -61,5 +61,3 @@ def test_a_bad_row_is_named(tmp_path, text, words):
         list(judged_replies(file))
 
 
-def test_a_share_of_nothing_may_be_anything():
-    assert exact_interval(0, 0) == (0, 1)
