@@ -126,6 +126,8 @@ def _with_snapshot(
     if why is None:
         return message
     text = f"{report.longrepr}\n" if report.failed else ""
+    if not text:  # only the change fails the test
+        report.tablebench_changed = why.partition("\n")[0]  # type: ignore[attr-defined]
     report.outcome, report.longrepr = "failed", f"{text}{why}"
     return replace(message, finding=message.finding._replace(failed=True))
 

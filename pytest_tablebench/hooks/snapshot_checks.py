@@ -38,7 +38,9 @@ class SnapshotChecks:
         new_only = bool(config.getoption("--snapshot-update-new-only", False))
         update = bool(config.getoption("--snapshot-update", False))
         self._records_changes = update and not new_only
-        self._places = SnapshotPlaces(config.rootpath, config.stash[CASE_SESSION].settings)
+        settings = config.stash[CASE_SESSION].settings
+        self._places = SnapshotPlaces(config.rootpath, settings)
+        self._version = settings.snapshot_of
         self._files: dict[tuple[str, str], SnapshotFile] = {}
 
     def failure(self, item: pytest.Item, message: CaseMessage) -> str | None:
@@ -59,7 +61,8 @@ class SnapshotChecks:
             old = None
         if old is None or _is_equal(item, file, name, answer):
             return None
-        return _failure_text(file, old, answer)
+        version = self._version or "its snapshot"
+        return _failure_text(version, file, old, answer)
 
 
 def _is_equal(item: pytest.Item, file: SnapshotFile, name: str, answer: Entry) -> bool:
@@ -100,13 +103,13 @@ def _session_type() -> Any:
     return AnswerSession
 
 
-def _failure_text(file: SnapshotFile, old: Entry, new: Entry) -> str:
+def _failure_text(version: str, file: SnapshotFile, old: Entry, new: Entry) -> str:
     """Return three printable lines: the kind of change, the snapshot's file, and the diff."""
     kind = "reworded" if old.verdict == new.verdict else f"{old.verdict} -> {new.verdict}"
     shown = excerpt(old.text, new.text, 600)
     parts = shorten(word_diff(shown.old, shown.new))
     return (
-        f"the answer has changed: {kind}\n"
+        f"changed since {printable(version, 100)}: {kind}\n"
         f"snapshot: {printable(file.path.name, 200)}\n"
         f"got:      {''.join(map(diff_line, parts))}"
     )

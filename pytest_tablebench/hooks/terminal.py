@@ -138,6 +138,7 @@ class TerminalHooks:
             next_lines,
             outlier_lines,
         )
+        from pytest_tablebench.reports.grouped_text import change_of
         from pytest_tablebench.reports.terminal import outcome_line, summary_lines
 
         writer, ending = self._run.writer, self._run.session.ending
@@ -161,6 +162,7 @@ class TerminalHooks:
             failed.tablebench_case[1] if failed is not None else None,
             self._rerun_line(failed) if failed is not None and is_verbose else "",
             there_are=self._count_examples,
+            word="changed" if failed is not None and change_of(failed) else "wrong",
         )
         # Commands and paths stay on one line, so that they can be copied.
         return [*fitted(lines, width), "", *last]
@@ -188,12 +190,15 @@ class TerminalHooks:
             return None
 
     def _failed(self, terminal: Any, model: str, worse: Sequence[str]) -> Any:
-        """Return the failed report to suggest: a new failure if any, else the first; or None."""
+        """Return the failed report to suggest: a new failure, else a wrong answer; or None."""
+        from pytest_tablebench.reports.grouped_text import change_of
+
         reports = [
             report
             for report in terminal.stats.get("failed", [])
             if getattr(report, "tablebench_case", ("",))[0] == model
         ]
+        reports.sort(key=lambda report: bool(change_of(report)))
         new = set(worse)
         return next(
             (report for report in reports if report.tablebench_case[1] in new),

@@ -112,13 +112,15 @@ def next_lines(
     rerun: str = "",
     *,
     there_are: Callable[[str, int], int | None] | None = None,
+    word: str = "wrong",
 ) -> list[str]:
     """Return what to do next: the report to open, a case to look at, more examples for a gate.
 
     Without a page the first line names the run folder.
 
     `rerun` is the line on running that case again. `there_are` counts the examples of a gate's
-    datasets up to a number; it returns None if they cannot be counted.
+    datasets up to a number; it returns None if they cannot be counted. `word` says what the case's
+    answer is.
     """
     page = folder / "report.html"
     lines = [
@@ -128,7 +130,7 @@ def next_lines(
     ]
     if case_id is not None:
         where, case = (printable(shlex.quote(text), 200) for text in (short_path(folder), case_id))
-        lines.append(f"see a wrong answer: {program('tablebench')} show {where} {case}")
+        lines.append(f"see a {word} answer: {program('tablebench')} show {where} {case}")
     if rerun:
         lines.append(rerun)
     for gate in gates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.formats import aligned
@@ -12,7 +12,7 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
 
-__all__ = ["grouped_lines", "shown_count"]
+__all__ = ["change_of", "grouped_lines", "shown_count"]
 
 FEW = 10
 """The number of failed cases up to which each is shown in full."""
@@ -44,13 +44,15 @@ def grouped_lines(
 ) -> list[str]:
     """Return a line for each example with wrong answers, and for each reason without an answer.
 
-    Datasets and texts of a reason have separate lines.
+    Datasets and texts of a reason have separate lines. Answers that failed only because they differ
+    from their snapshot have lines of their own.
 
     Arguments:
         case_rows: the row of each case, by model and case id.
         reports: reports of failed tests; `tablebench_case` is model and case id.
     """
     wrong: dict[tuple[str, str, str], list[Any]] = {}
+    changed: dict[tuple[str, str, str], list[Any]] = {}
     unanswered: dict[tuple[str, str], list[Any]] = {}
     for report in reports:
         model, case_id = report.tablebench_case
@@ -60,13 +62,25 @@ def grouped_lines(
         if row.score is None:
             unanswered.setdefault((row.dataset, row.reason or ""), []).append(report)
         else:
-            wrong.setdefault((model, row.dataset, row.example_id), []).append(report)
-    return [*_wrong(case_rows, wrong), *_unanswered(unanswered)]
+            groups = changed if change_of(report) else wrong
+            groups.setdefault((model, row.dataset, row.example_id), []).append(report)
+    return [
+        *_by_example(case_rows, wrong, "wrong", ("expected / got", _difference)),
+        *_by_example(case_rows, changed, "changed", ("changed answers", change_of)),
+        *_unanswered(unanswered),
+    ]
 
 
-def _wrong(
+def change_of(report: Any) -> str:
+    """Return how an answer has changed that fails its test only for that; else an empty text."""
+    return printable(getattr(report, "tablebench_changed", ""), 120)
+
+
+def _by_example(
     case_rows: Mapping[str, Mapping[str, ScoreRow]],
     groups: Mapping[tuple[str, str, str], list[Any]],
+    word: str,
+    column: tuple[str, Callable[[Any], str]],
 ) -> list[str]:
     times_asked = Counter(
         (model, row.dataset, row.example_id)
@@ -75,14 +89,15 @@ def _wrong(
     )
     has_several_models = len({model for model, *_ in groups}) > 1
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
-    rows = [("", "", "expected / got")] if ordered else []
+    title, shown = column
+    rows = [("", "", title)] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
         name = "/".join(
             printable(name_part, 30)
             for name_part in (model, dataset, example)[not has_several_models :]
         )
-        times = f"wrong in {len(reports)} of {times_asked[model, dataset, example]}"
-        rows.append((name, times, _difference(reports[0])))
+        times = f"{word} in {len(reports)} of {times_asked[model, dataset, example]}"
+        rows.append((name, times, shown(reports[0])))
     lines = aligned(rows, left=(0, 1, 2))
     if len(ordered) > GROUPS:
         lines.append(

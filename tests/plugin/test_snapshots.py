@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pytest_tablebench.results.snapshot_files import read_entries
@@ -355,10 +357,21 @@ def test_snapshot_changes_fail_fails_tests_of_changed_answers(bench: Bench, work
     assert outcomes == {"ada": "right", "bo": "right", "cy": "wrong"}
     assert counts(bench, "second") == {"same": 1, "reworded": 2}
     shown = result.stdout.str()
-    assert shown.count("\nthe answer has changed: reworded") == 2
+    assert "2 right, 1 wrong" in shown
+    assert re.search(r"see a wrong answer: .* toy/cy/", shown)
+    assert shown.count("\nchanged since its snapshot: reworded") == 2
     assert "got:      41{+\\nor so+}" in shown
     assert "got:      [-13-]{+14+}" in shown
     assert content(bench) == before
+
+
+def test_a_right_answer_that_changed_is_not_listed_as_wrong(bench: Bench) -> None:
+    bench.run(answers(bench), *RECORD, results="first")
+    result = bench.run(answers(bench, ada="36\nor so"), FAIL, "--bench-show=0", results="second")
+    shown = result.stdout.str()
+    assert "3 right, 0 wrong" in shown
+    assert re.search(r"see a changed answer: .* toy/ada/", shown)
+    assert "see a wrong answer" not in shown
 
 
 def test_new_same_and_recorded_answers_fail_no_test(bench: Bench) -> None:
@@ -369,7 +382,7 @@ def test_new_same_and_recorded_answers_fail_no_test(bench: Bench) -> None:
     other = answers(bench, ada="36 years")
     bench.run(other, *new_only, "--bench-limit=1", results="third").assert_outcomes(failed=1)
     result = bench.run(other, FAIL, "--snapshot-update", results="fourth")
-    assert "the answer has changed" not in result.stdout.str()
+    assert "changed since" not in result.stdout.str()
     assert bench.run(answers(bench), FAIL, results="fifth").ret == 1
 
 

@@ -39,6 +39,15 @@ def test_two_datasets_make_two_lines() -> None:
     ]
 
 
+def test_changed_answers_are_no_wrong_answers() -> None:
+    cell: Any = SimpleNamespace(passed=True, score=1.0, reason=None, dataset="d", example_id="e")
+    changed = report("c", "")
+    changed.tablebench_changed = "changed since v1: reworded"
+    assert [line.split("  ") for line in grouped_lines({"m": {"c": cell}}, [changed])][1:] == [
+        ["d/e", "changed in 1 of 1", "changed since v1: reworded"]
+    ]
+
+
 def test_many_different_texts_are_counted() -> None:
     cell: Any = SimpleNamespace(
         passed=None, score=None, reason="timeout", dataset="d", example_id="e"

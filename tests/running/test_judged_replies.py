@@ -59,5 +59,3 @@ def test_a_bad_row_is_named(tmp_path, text, words):
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match=words):
         list(judged_replies(file))
-
-
