@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.reports.paper._entries import with_undefined
 from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper.text import (
     PaperTable,
@@ -20,6 +21,7 @@ from pytest_tablebench.reports.paper.text import (
     markdown_text,
     terminal_lines,
 )
+from pytest_tablebench.results.analyses import analyse
 from tests.support.paper_analysis import analysis, nothing, value
 
 
@@ -64,6 +66,27 @@ def test_robustness_over_incomplete_examples_is_marked_too_high():
     complete = by_name["robustness_complete_examples"]
     assert complete.rows == (("alpha", 0.8, 0.9), ("beta", 0.55, None))
     assert complete.shown
+
+
+def test_robustness_over_one_configuration_is_undefined():
+    records = [
+        {
+            "model": "m",
+            "dataset": dataset,
+            "example_id": str(number),
+            "score": number / 2,
+            "serializer": serializer,
+            "perturbation": "none",
+        }
+        for dataset, serializers in (("one", ["html"]), ("two", ["html", "csv"]))
+        for number in range(3)
+        for serializer in serializers
+    ]
+    by_name = {table.name: table for table in paper_tables(with_undefined(analyse(records)))}
+    table = by_name["robustness"]
+    assert table.columns == ("model", "all datasets", "one", "two")
+    assert table.rows == (("m", None, None, 1.0),)
+    assert "one: one configuration" in table.row_notes[0]
 
 
 def test_the_table_of_minimum_and_maximum():

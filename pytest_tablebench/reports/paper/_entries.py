@@ -31,6 +31,27 @@ def whole_reason(tree: Any) -> str | None:
     return None
 
 
+SINGLE = "one configuration"
+"""The flag of figures over one configuration, in which robustness is not defined."""
+
+
+def with_undefined(analysis: Tree) -> Tree:
+    """Return an analysis in which robustness over one configuration, which is always 1, is None."""
+    tree = analysis["robustness"]
+
+    def checked(entries: Mapping[str, Tree]) -> dict[str, Tree]:
+        return {
+            name: {**entry, "value": None, "complete_examples_only": None, "reason": SINGLE}
+            if SINGLE in entry.get("flags", ()) and entry.get("value") is not None
+            else entry
+            for name, entry in entries.items()
+        }
+
+    parts = {model: checked(entries) for model, entries in tree["by_model_dataset"].items()}
+    robustness = {**tree, "by_model_dataset": parts, "by_model": checked(tree["by_model"])}
+    return {**analysis, "robustness": robustness}
+
+
 def all_keys(trees: Iterable[Tree]) -> list[str]:
     """Return the keys of all the mappings, each once, in order of appearance."""
     return list(dict.fromkeys(key for tree in trees for key in tree))

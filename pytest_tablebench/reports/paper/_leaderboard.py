@@ -8,6 +8,7 @@ from typing import Any
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.reports.paper._entries import SINGLE
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
 from pytest_tablebench.reports.paper._runs import RunData, RunRow, runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
@@ -129,7 +130,7 @@ def _row(run: RunData, scope: Mapping[str, Any]) -> tuple[Value, ...]:
         run.model,
         "this run",
         scope["performance"] if whole else None,
-        scope["robustness"] if whole else None,
+        scope["robustness"] if whole and SINGLE not in scope["flags"] else None,
         *(datasets.get(name, {}).get("performance") for name in DATASETS.values()),
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import BOARDS, boards_of
+from pytest_tablebench.reports.paper._entries import with_undefined
 from pytest_tablebench.reports.paper._judges import JUDGES
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
@@ -119,6 +120,7 @@ def _write_part(
     name = slug(benchmark)
     inside = folder / (f"{name}-benchmark" if name.casefold() in _reserved() else name)
     inside.mkdir(exist_ok=True)
+    analysis = with_undefined(analysis)
     tables = tuple(paper_tables(analysis))
     for table in tables:
         _write_table(inside, table)
