@@ -39,10 +39,14 @@ class TrebSubmission:
                 by_strategy.setdefault(record.strategy, []).append(record)
         if not by_strategy:
             raise DataError(f"{run.path} has no answered case of TReB, so nothing can be submitted")
-        paths = []
-        for strategy, records in sorted(by_strategy.items()):
-            answers = [submitted(record, texts) for record in records]
+        answers_of = {
+            strategy: [submitted(record, texts) for record in records]
+            for strategy, records in sorted(by_strategy.items())
+        }
+        for strategy, answers in answers_of.items():
             _check_once(answers, run.path, strategy)
+        paths = []
+        for strategy, answers in answers_of.items():
             path = folder / f"treb-{slug(strategy)}.jsonl"
             lines = (json.dumps(answer, ensure_ascii=False) for answer in answers)
             write_whole(path, "".join(f"{line}\n" for line in lines))

@@ -63,10 +63,13 @@ def test_lines_have_upstreams_fields_and_are_read_back(tmp_path: Path) -> None:
 def test_a_sample_with_several_answers_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    twice = [answered("English|t|1|q_1"), answered("English|t|1|q_1", tail="/r2", repeat=2)]
-    run = write_run(tmp_path / "run", twice)
+    first = answered("English|t|1|q_1")
+    twice = [first, answered("English|t|1|q_1", tail="/r2", repeat=2)]
+    # A strategy that comes first in the order of files is not written either.
+    run = write_run(tmp_path / "run", [*twice, replace(first, strategy="alone", case_id="a")])
     assert main(["export", str(run), "--to", "treb-submission"]) != 0
     assert "Table_Query|t|1|q_1 was answered 2 times" in capsys.readouterr().err
+    assert not list(run.rglob("treb-*.jsonl"))
 
 
 def test_a_run_without_treb_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
