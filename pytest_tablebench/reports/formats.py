@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Literal
 
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -16,13 +17,13 @@ __all__ = [
     "PAGE",
     "NumberStyle",
     "aligned",
+    "distinct",
     "duration",
     "fitting",
     "interval",
     "left_out_lines",
     "money",
     "number",
-    "numbered",
     "origins_text",
     "percent",
     "reasons_text",
@@ -204,14 +205,22 @@ def stored_text(run: Mapping[str, Any]) -> str:
     return text
 
 
-def numbered(labels: Iterable[str]) -> list[str]:
-    """Return labels; equal labels, cut from different names, are numbered."""
-    labels_so_far: list[str] = []
-    for label in labels:
-        labels_so_far.append(
-            label if label not in labels_so_far else f"{label} ({len(labels_so_far) + 1})"
-        )
-    return labels_so_far
+def distinct(names: Iterable[str], limit: int) -> list[str]:
+    """Return names as labels of about `limit` characters; different names have different labels.
+
+    If a name is longer, all lose the folders that they share (`hosted_vllm/meta-llama/`). Longer
+    ones are then cut at the front, and at no more than leaves them different.
+    """
+    shown = [printable(str(name)) for name in names]
+    if max(map(len, shown), default=0) > limit:
+        folders = zip(*(name.split("/")[:-1] for name in shown), strict=False)
+        shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, folders))
+        shown = ["/".join(name.split("/")[shared:]) for name in shown]
+    for size in range(limit, max(map(len, shown), default=0)):
+        labels = [name if len(name) <= size else f"…{name[1 - size :]}" for name in shown]
+        if len(set(labels)) == len(set(shown)):
+            return labels
+    return shown
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

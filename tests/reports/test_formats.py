@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_tablebench.reports.formats import (
     PAGE,
     aligned,
+    distinct,
     duration,
     interval,
     money,
@@ -82,3 +85,18 @@ def test_numbers_of_the_page_are_formatted() -> None:
         "< 0.001",
         "0.040",
     ]
+
+
+def test_long_names_lose_what_they_share_and_are_never_numbered() -> None:
+    models = [f"hosted_vllm/meta-llama/Llama-3.{n}-{size}B-Instruct" for n, size in
+              ((1, 8), (1, 70), (3, 70))]  # fmt: skip
+    assert distinct(models, 32) == [
+        "Llama-3.1-8B-Instruct", "Llama-3.1-70B-Instruct", "Llama-3.3-70B-Instruct",
+    ]  # fmt: skip
+    assert distinct(["gpt-4o", "openai/gpt-4o"], 32) == ["gpt-4o", "openai/gpt-4o"]
+    assert distinct(["a/x", "b/x"], 2) == ["a/x", "b/x"]  # cut at the front they would be equal
+
+
+@given(st.lists(st.text("ab/c.", min_size=1, max_size=30), unique=True), st.integers(4, 12))
+def test_different_names_have_different_labels(names: list[str], limit: int) -> None:
+    assert len(set(distinct(names, limit))) == len(names)

@@ -102,5 +102,4 @@ def test_any_name_is_escaped():
     names = {"<script>alert(1)</script>": 0.2, "a" * 40: 0.3, "a" * 41: 0.5}
     shown = texts(win_rate_plot("", names))
     assert "<script>alert(1)</script>" in shown
-    assert sum(label.startswith("aaa") for label in shown) == 2
-    assert len({label for label in shown if label.startswith("aaa")}) == 2  # distinguishable
+    assert len({label for label in shown if label.endswith("aaa")}) == 2  # distinguishable

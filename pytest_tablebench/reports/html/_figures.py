@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pytest_tablebench.reports.formats import number, numbered
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.reports.formats import distinct, number
 
 INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
 BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
@@ -118,7 +117,7 @@ class ChartAxes:
 
 
 def _labelled(names: Iterable[str]) -> list[str]:
-    return numbered(printable(name, 32) for name in names)
+    return distinct(names, 32)
 
 
 def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:

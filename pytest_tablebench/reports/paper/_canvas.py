@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.extras import PLOTS, require
-from pytest_tablebench.reports.formats import numbered
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.reports.formats import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +80,9 @@ def _glyphs() -> frozenset[int]:
     return frozenset(font.get_charmap())
 
 
-def _label(name: str, limit: int) -> str:
-    """Return a name as a figure can show it: on one line, short, only glyphs the font has."""
-    text = unicodedata.normalize("NFC", printable(str(name), limit))
+def _label(name: str) -> str:
+    """Return a printable name as a figure can show it: only glyphs the font has."""
+    text = unicodedata.normalize("NFC", name)
     return "".join(
         character
         if ord(character) in _glyphs()
@@ -93,8 +92,8 @@ def _label(name: str, limit: int) -> str:
 
 
 def labelled(names: Sequence[str], limit: int = 32) -> list[str]:
-    """Return labels of at most `limit` characters for names; equal ones are numbered."""
-    return numbered(_label(name, limit) for name in names)
+    """Return labels of about `limit` characters, which differ if the names do."""
+    return [_label(name) for name in distinct(names, limit)]
 
 
 def size(figure: Figure, width: float, height: float) -> None:
