@@ -45,12 +45,18 @@ def test_scores_take_the_best_strategy_per_subtask_per_skill_or_overall() -> Non
     assert skills["skills"][BEST_SKILL] == pytest.approx({"TBO": 0.7, "TU": 0.4})
     assert skills["skills"][MEAN] == pytest.approx({"TBO": 0.65, "TU": 0.55})
     assert skills["overall"] == pytest.approx({BEST_SUBTASK: 0.8, BEST_SKILL: 0.55, MEAN: 0.6})
-    assert {name: subtask["best_mode"] for name, subtask in skills["subtasks"].items()} == {
-        "query": "pot",
-        "selection": "tcot",
-        "summary": "tcot",
-        "retrieval": "pot",
+    assert {name: subtask["best_modes"] for name, subtask in skills["subtasks"].items()} == {
+        "query": ["pot"],
+        "selection": ["tcot"],
+        "summary": ["tcot"],
+        "retrieval": ["pot"],
     }
+
+
+def test_all_strategies_of_a_tie_are_the_best() -> None:
+    tags = {"skill": "TBO"}
+    tie = [Row("query", strategy, 0.0, tags=tags) for strategy in ("tcot", "pot", "icot")]
+    assert by_skill(tie)["subtasks"]["query"]["best_modes"] == ["icot", "pot", "tcot"]
 
 
 def test_the_overall_score_needs_every_skill() -> None:

@@ -18,6 +18,7 @@ from pytest_tablebench.reports.paper._published import (
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
+from pytest_tablebench.util.names import tied
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +83,8 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
             price = subtask["cases"], subtask["cost_usd"], subtask["cost_per_case"]
             by_mode.append((model, mode, *map(subtask["skills"].get, skills), *price))
         for name, subtask in model_scores["subtasks"].items():
-            scores, best = map(subtask["modes"].get, modes), subtask["best_mode"] or "-"
+            best = tied(subtask["best_modes"], "strategy") if subtask["best_modes"] else "-"
+            scores = map(subtask["modes"].get, modes)
             by_subtask.append((model, subtask["skill"], name, *scores, best))
     return [
         PaperTable(

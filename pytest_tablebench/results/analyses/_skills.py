@@ -86,8 +86,8 @@ def _subtasks(
         subtask["modes"][mode] = mean(mean(examples[name]) for name in sorted(examples))
     for subtask in subtasks.values():
         by_mode = {mode: value for mode, value in subtask["modes"].items() if value is not None}
-        subtask["best_mode"] = max(by_mode, key=lambda mode: by_mode[mode]) if by_mode else None
-        subtask["best"] = max(by_mode.values(), default=None)
+        subtask["best"] = best = max(by_mode.values(), default=None)
+        subtask["best_modes"] = [mode for mode, score in by_mode.items() if score == best]
         subtask["mean"] = mean(by_mode.values())
     return subtasks
 
