@@ -10,8 +10,11 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.image
 import pytest
+from matplotlib.figure import Figure
 
 from pytest_tablebench.reports.paper._canvas import labelled
+from pytest_tablebench.reports.paper._charts import line_chart
+from pytest_tablebench.reports.paper._entries import WHOLE
 from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from tests.support.matrix import reduced
 from tests.support.paper_analysis import analysis, nothing, value
@@ -136,3 +139,13 @@ def test_matplotlib_is_not_loaded_before_a_plot_is_drawn():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_only_the_line_of_the_whole_benchmark_is_black():
+    figure = Figure()
+    lines = {f"d{number}": [(1.0, 0.5), (2.0, 0.6)] for number in range(12)}
+    line_chart(figure, lines | {WHOLE: [(1.0, 0.7)]}, "title", "q", "dataset", black=WHOLE)
+    drawn = {str(line.get_label()): line for line in figure.axes[0].get_lines()}
+    black = [name for name, line in drawn.items() if line.get_color() == "#000000"]
+    assert black == [WHOLE]
+    assert drawn[WHOLE].get_linestyle() == "-"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.formats import number, signed
 from pytest_tablebench.reports.paper._canvas import (
+    BLACK,
     COLOURS,
     DASHES,
     MARKERS,
@@ -111,8 +112,10 @@ def line_chart(
     title: str,
     unit: str,
     heading: str,
+    *,
+    black: str | None = None,
 ) -> bool:
-    """Draw W against a whole number, one line for each name."""
+    """Draw W against a whole number, one line for each name; the line of `black` is black."""
     drawn = {name: points for name, points in lines.items() if has_number([y for _, y in points])}
     if not drawn:
         return False
@@ -120,13 +123,15 @@ def line_chart(
 
     size(figure, 7.5, max(4.0, 0.2 * len(drawn) + 1))
     axes = figure.subplots()
-    for i, (label, points) in enumerate(zip(labelled(list(drawn)), drawn.values(), strict=True)):
+    names = zip(drawn, labelled(list(drawn)), strict=True)
+    for i, (name, label) in enumerate(names):
+        points, is_black = drawn[name], name == black
         axes.plot(
             [x for x, _ in points],
             [y for _, y in points],
             marker=MARKERS[i % len(MARKERS)],
-            linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
-            color=colour(i),
+            linestyle="-" if is_black else DASHES[i // len(COLOURS) % len(DASHES)],
+            color=BLACK if is_black else colour(i),
             label=label,
             markersize=4,
         )

@@ -9,6 +9,9 @@ from pytest_tablebench.reports.paper.text import PaperTable, Value, row_note
 
 Tree = Mapping[str, Any]
 
+WHOLE = "whole benchmark"
+"""Name of the growth of W over all datasets."""
+
 ALL = "all datasets"
 """Name of the row or column over all datasets."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import BOARDS, boards_of
-from pytest_tablebench.reports.paper._entries import with_undefined
+from pytest_tablebench.reports.paper._entries import WHOLE, with_undefined
 from pytest_tablebench.reports.paper._judges import JUDGES
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
@@ -110,7 +110,7 @@ def _with_whole_growth(
     if len(analysis["w_growth"]) < 2:
         return analysis
     rows = [row for run in runs_by_mode(runs, benchmark) for row in run.rows]
-    growth = {**analysis["w_growth"], "whole benchmark": benchmark_growth(rows)}
+    growth = {**analysis["w_growth"], WHOLE: benchmark_growth(rows)}
     return {**analysis, "w_growth": growth}
 
 

@@ -24,7 +24,7 @@ from pytest_tablebench.reports.paper._canvas import (
     write_figures,
 )
 from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
-from pytest_tablebench.reports.paper._entries import Tree, all_keys, whole_reason
+from pytest_tablebench.reports.paper._entries import WHOLE, Tree, all_keys, whole_reason
 from pytest_tablebench.reports.paper._further_plots import (
     by_dataset,
     impact_by_model,
@@ -187,7 +187,8 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
         for name, entries in tree.items()
     }
     title = "Agreement of sets of configurations on the ranking of models"
-    return line_chart(figure, lines, title, "configurations in a set (q)", "dataset")
+    unit = "configurations in a set (q)"
+    return line_chart(figure, lines, title, unit, "dataset", black=WHOLE)
 
 
 def _points(figure: Figure, analysis: Tree) -> bool:
