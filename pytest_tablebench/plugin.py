@@ -31,7 +31,7 @@ from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
 
 pytest_plugins = ["pytest_tablebench.hooks.collection", "pytest_tablebench.hooks.running"]
 """Further modules with hooks."""
@@ -202,7 +202,7 @@ def answer(request: pytest.FixtureRequest, case: CaseRun) -> Answer:
     try:
         return case.ask()
     except TableBenchError as error:
-        from pytest_tablebench.running.case_run import no_answer_text
+        from pytest_tablebench.running.answer import no_answer_text
 
         # A traceback would contain nothing about the model, and cost milliseconds.
         pytest.fail(no_answer_text(error), pytrace=False)

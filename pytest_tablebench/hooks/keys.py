@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import Session
     from pytest_tablebench.session.worker import Worker

@@ -13,7 +13,6 @@ from pytest_tablebench.errors import (
     OUR_STOP,
     PENDING,
     STOPPED,
-    MetricError,
     ModelError,
     NotJudgedError,
     TableBenchError,
@@ -21,14 +20,13 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.hooks.items import check_of, key_of
 from pytest_tablebench.hooks.keys import CASE_SESSION
-from pytest_tablebench.results.checks import Finding
+from pytest_tablebench.running.answer import no_answer_text
 from pytest_tablebench.running.assertions import WrongAnswer
-from pytest_tablebench.running.case_run import CaseRun, no_answer_text
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results import Outcome
     from pytest_tablebench.results.message import CaseMessage
+    from pytest_tablebench.running.case import CaseRun
 
 NO_VERDICT = "scored without a verdict: free text needs facts or a judge to be right or wrong"
 
@@ -96,10 +94,11 @@ def annotate(
     if isinstance(error, TableError) and not run.preserves_meaning:
         _leave_out(item, run, report, error)
         return
-    finding = _finding(item, run, report, error)
+    failed, passed = report.failed, _passed(run, report, error)
+    finding = run.finding(key_of(item), check_of(item), passed, failed=failed)
     if not report.skipped or hasattr(report, "wasxfail"):
         _set_text(error, run.error, report)
-        report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
+        report.tablebench_outcome = outcome = run.outcome(finding)  # type: ignore[attr-defined]
         if outcome == "scored" and report.passed:
             _skip(item, report, NO_VERDICT)
         if report.failed and isinstance(error, NotJudgedError) and error is run.error:
@@ -161,38 +160,18 @@ def _set_text(
         report.longrepr = no_answer_text(error)
 
 
-def _finding(
-    item: pytest.Item, run: CaseRun, report: pytest.TestReport, error: BaseException | None
-) -> Finding:
-    """Return an item's finding about its case.
+def _passed(run: CaseRun, report: pytest.TestReport, error: BaseException | None) -> bool | None:
+    """Return whether a test passed; None if it was skipped, or stopped by the case's error.
 
     Any exception of a test with an answer counts against the answer.
     """
-    passed: bool | None = error is None and not report.failed
     if report.failed and str(report.longrepr).startswith("[XPASS(strict)]"):
-        passed = True  # the test was expected to fail
-    elif _is_skip(report) or (error is not None and error is run.error):
-        passed = None
-    passed = None if passed and run.answered and not run.has_verdict else passed
-    no_fault = run.error is not None and not isinstance(run.error, MetricError)
-    return Finding(
-        key_of(item),
-        check_of(item),
-        passed,
-        report.failed,
-        broken=report.failed and not run.answered and not no_fault,
-    )
+        return True  # the test was expected to fail
+    if _is_skip(report) or (error is not None and error is run.error):
+        return None
+    return error is None and not report.failed
 
 
 def _is_skip(report: pytest.TestReport) -> bool:
     """Whether the test skipped itself or was skipped; an xfail counts only in setup."""
     return report.skipped and (not hasattr(report, "wasxfail") or report.when == "setup")
-
-
-def _outcome(run: CaseRun, finding: Finding) -> Outcome:
-    """Return the outcome to show for a test."""
-    if run.answered and not run.has_verdict and finding.passed is not False:
-        return "scored"
-    if finding.passed is None or not run.answered:
-        return "no_answer"
-    return "right" if finding.passed else "wrong"

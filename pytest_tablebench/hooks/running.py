@@ -69,6 +69,6 @@ def pytest_runtest_makereport(
     elif call.when == "call" and not item.stash.get(CALLED, False):
         annotate_part(item, call, report)
     else:
-        annotate(item, run, call, report)
+        annotate(item, run.as_used(), call, report)
     escape_report(report)
     return report

@@ -42,6 +42,11 @@ def outcome_of_score(score: float | None, passed: bool | None) -> Outcome:
     return "scored" if passed is None else "right" if passed else "wrong"
 
 
+def reaches(score: float | None, threshold: float | None) -> bool | None:
+    """Return whether a score reaches a threshold; None if either is missing."""
+    return None if score is None or threshold is None else score >= threshold
+
+
 @dataclass(frozen=True)
 @with_axes
 class Record:

@@ -1,4 +1,4 @@
-"""Answers of models, and the steps of their conversations."""
+"""Answers of models, the steps of their conversations, and the texts about missing answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from pytest_tablebench.config.secrets import redact
+from pytest_tablebench.errors import (
+    DataError,
+    MetricError,
+    ModelError,
+    NotJudgedError,
+    TableError,
+)
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.results.served import served_name
@@ -15,6 +23,7 @@ from pytest_tablebench.running.limits import limit_of
 from pytest_tablebench.running.prompt_cut import PROMPT_CUT
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
+from pytest_tablebench.util.names import printable
 
 EXTENDED = "extended"
 """The flag of an answer with a reply that was cut off and requested again with more tokens."""
@@ -24,6 +33,10 @@ Turn = tuple[str, str]
 
 TRUNCATED = "truncated"
 """The flag of a case with a reply that its token limit cut off but that is scored."""
+
+
+SHOWN, SEARCHED = 800, 4000
+"""Characters of an error that are shown, and that are searched for secrets first."""
 
 
 @dataclass(frozen=True)
@@ -272,3 +285,26 @@ def _total(values: list[Any]) -> Any:
     if not values or any(value is None for value in values):
         return None
     return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
+
+
+def no_answer_reason(error: BaseException) -> str:
+    """Return the reason under which a case without an answer is counted."""
+    if isinstance(error, ModelError | NotJudgedError):
+        return error.reason
+    if isinstance(error, MetricError):
+        return "metric_error"
+    if isinstance(error, TableError):
+        return "unusable_table"
+    if isinstance(error, DataError):
+        return "unusable_data"
+    return "test_error"
+
+
+def no_answer_text(error: Exception) -> str:
+    """Return one printable line with the reason for no answer or no score, without secrets.
+
+    The error of a user's provider may contain its address with a password.
+    """
+    outcome = "no score" if isinstance(error, MetricError | NotJudgedError) else "no answer"
+    message = redact(str(error)[:SEARCHED])
+    return f"{outcome} ({no_answer_reason(error)}): {printable(message, SHOWN)}"

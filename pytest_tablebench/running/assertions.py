@@ -11,7 +11,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
 
 
 _PROGRAM = ("program_", "no_program")

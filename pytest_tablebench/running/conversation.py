@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_tablebench.errors import (
+    METRIC,
     PAID_WITHOUT_ANSWER,
     PENDING,
     PROMPT_CUT_BY_SERVER,
@@ -18,7 +19,7 @@ from pytest_tablebench.errors import (
     NotJudgedError,
 )
 from pytest_tablebench.metrics import Score
-from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.answer import (
     answer_of,
@@ -30,7 +31,6 @@ from pytest_tablebench.running.answer import (
     unanswered,
 )
 from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
-from pytest_tablebench.running.pending import is_of_the_engine
 from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.models import Request
-    from pytest_tablebench.running.pending import PendingCase, Route
+    from pytest_tablebench.running.case import CaseRun
+    from pytest_tablebench.running.route import Route
     from pytest_tablebench.strategies import Strategy, Task
 
 Value = TypeVar("Value")
@@ -132,62 +133,60 @@ class ConversationDriver:
     judging: Judging = field(default_factory=Judging)
     reading: PromptReading = field(default_factory=PromptReading)
 
-    def begin(self, pending: PendingCase) -> Step:
+    def begin(self, run: CaseRun) -> Step:
         """Begin the strategy's conversation. Errors of strategies and datasets propagate."""
-        task = self.conversations.task_of(pending.case)
-        pending.example, pending.prompt = task.example, task.prompt
-        pending.conversation = self.conversations.begin(pending.case, task)
-        step = next(pending.conversation)
+        task = self.conversations.task_of(run.case)
+        run.example, run.prompt = task.example, task.prompt
+        run.conversation = self.conversations.begin(run.case, task)
+        step = next(run.conversation)
         if isinstance(step, Ask) and not task.versions:
-            pending.prompt = shown_by(step.messages)
+            run.prompt = shown_by(step.messages)
         return step
 
-    def model(self, pending: PendingCase, step: Ask) -> str:
+    def model(self, run: CaseRun, step: Ask) -> str:
         """Return the model that a step calls. Raises `NotJudgedError` without a judge."""
         if step.model is not None:
             return step.model
-        if not pending.judged:
-            return pending.case.model
+        if not run.judged:
+            return run.case.model
         if self.judging.judge is None:
             raise NotJudgedError("no judge: name a model with --bench-judge", no_judge=True)
         return self.judging.judge
 
-    def request(self, pending: PendingCase, step: Ask) -> tuple[Request, Route]:
+    def request(self, run: CaseRun, step: Ask) -> tuple[Request, Route]:
         """Return the request of a step and its route. Raises `ModelError`."""
-        case = pending.case
-        if not pending.judged:
+        case = run.case
+        if not run.judged:
             route = self.conversations.route_of(case, step)
-            number = steps_done(pending.steps)
+            number = steps_done(run.steps)
             request = self.conversations.request(case, step, number)
-            pending.is_prompt_cut = request.messages != whole_messages(route, step)
-            if pending.is_prompt_cut and number == 0:
-                pending.prompt = shown_by(request.messages)
+            run.is_prompt_cut = request.messages != whole_messages(route, step)
+            if run.is_prompt_cut and number == 0:
+                run.prompt = shown_by(request.messages)
             return request, route
-        about = self.judging.about(case, pending.example)
-        route = self.conversations.route(self.model(pending, step), about)
-        return request_of(route, case, step, about, steps_done(pending.judging)), route
+        about = self.judging.about(case, run.example)
+        route = self.conversations.route(self.model(run, step), about)
+        return request_of(route, case, step, about, steps_done(run.judging)), route
 
-    def receive(
-        self, pending: PendingCase, outcome: Reply | Execution | Score
-    ) -> Step | Grade | None:
+    def receive(self, run: CaseRun, outcome: Reply | Execution | Score) -> Step | Grade | None:
         """Pass the outcome of a step to its conversation."""
-        if pending.conversation is None or pending.step is None:
+        if run.conversation is None or run.step is None:
             raise RuntimeError("an outcome for a conversation that never began")
         # A score is not a step: records do not show where an answer was scored.
-        if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
-            self._record_step(pending, pending.step, outcome)
-        pending.arrived.clear()
-        if isinstance(outcome, Reply) and isinstance(pending.step, Ask):
-            error = self._prompt_fault(pending, pending.step, outcome)
+        if not isinstance(outcome, Score) and not isinstance(run.step, Grade):
+            self._record_step(run, run.step, outcome)
+        run.arrived.clear()
+        if isinstance(outcome, Reply) and isinstance(run.step, Ask):
+            error = self._prompt_fault(run, run.step, outcome)
             if error is not None:
-                return self.take_error(pending, error)
-        return self._resume(pending, lambda conversation: conversation.send(outcome))
+                return self.take_error(run, error)
+        return self._resume(run, lambda conversation: conversation.send(outcome))
 
-    def _prompt_fault(self, pending: PendingCase, step: Ask, reply: Reply) -> ModelError | None:
+    def _prompt_fault(self, run: CaseRun, step: Ask, reply: Reply) -> ModelError | None:
         """Return the error of a prompt that the server cut; None if it read all of it."""
-        if pending.is_prompt_cut:
+        if run.is_prompt_cut:
             return None
-        part = self.reading.check(self.model(pending, step), step.messages, reply)
+        part = self.reading.check(self.model(run, step), step.messages, reply)
         if part is None:
             return None
         error = ModelError(str(part), reason=PROMPT_CUT_BY_SERVER)
@@ -195,79 +194,85 @@ class ConversationDriver:
         return error
 
     def _resume(
-        self, pending: PendingCase, resume: Callable[[Generator[Any, Any, Any]], Step | Grade]
+        self, run: CaseRun, resume: Callable[[Generator[Any, Any, Any]], Step | Grade]
     ) -> Step | Grade | None:
-        if pending.conversation is None:
+        if run.conversation is None:
             return None
         try:
-            return resume(pending.conversation)
+            return resume(run.conversation)
         except StopIteration as end:
-            return self._ended(pending, end.value)
+            return self._ended(run, end.value)
 
-    def _record_step(self, pending: PendingCase, step: Step, outcome: Reply | Execution) -> None:
+    def _record_step(self, run: CaseRun, step: Step, outcome: Reply | Execution) -> None:
         facts = step_facts(step, outcome)
-        steps = pending.judging if pending.judged else pending.steps
+        steps = run.judging if run.judged else run.steps
         if isinstance(step, Ask):
-            is_prompt_cut = pending.is_prompt_cut and not pending.judged
-            facts = replace(facts, limit=pending.limit, is_prompt_cut=is_prompt_cut)
-            steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
-        if not pending.judged:
-            pending.turns += turns_of(step, outcome, first=not steps_done(pending.steps))
+            is_prompt_cut = run.is_prompt_cut and not run.judged
+            facts = replace(facts, limit=run.reply_limit, is_prompt_cut=is_prompt_cut)
+            steps += [replaced_facts(step, *replaced) for replaced in run.replaced]
+        if not run.judged:
+            run.turns += turns_of(step, outcome, first=not steps_done(run.steps))
         elif isinstance(step, Ask):
             text = getattr(outcome, "written", None)
-            facts = replace(facts, model=self.model(pending, step), text=text)
+            facts = replace(facts, model=self.model(run, step), text=text)
         steps.append(facts)
 
-    def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:
-        if pending.judged:
-            pending.score, pending.conversation = value, None
+    def _ended(self, run: CaseRun, value: Any) -> Step | Grade | None:
+        if run.judged:
+            run.score, run.conversation = value, None
             return None
-        elapsed = self.clock() - pending.started
-        answer = answer_of(value, pending.steps, elapsed, pending.turns)
-        pending.conversation = None
-        if pending.example is not None:
-            scored = pending.case, pending.example, answer.text
+        elapsed = self.clock() - run.started
+        answer = answer_of(value, run.steps, elapsed, run.turns)
+        run.conversation = None
+        if run.example is not None:
+            scored = run.case, run.example, answer.text
             try:
-                pending.conversation = self.judging.begin(*scored) or self.judging.grade(*scored)
+                run.conversation = self.judging.begin(*scored) or self.judging.grade(*scored)
             except Exception as error:  # a user's post-processor failed: the case reports it
-                pending.unscored = error
-        pending.answer = answer
-        return self._resume(pending, next)
+                run.unscored = error
+        run.answer = answer
+        return self._resume(run, next)
 
-    def take_error(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
+    def take_error(self, run: CaseRun, error: Exception) -> Step | Grade | None:
         """Raise an error inside its conversation; return the next step.
 
         A strategy may ask another question after a refusal, and a metric may give a part of the
-        score without its judge. Otherwise the conversation ends with `pending.error`.
+        score without its judge. Otherwise the conversation ends with `run.error`.
         """
         is_waiting = isinstance(error, ModelError) and error.reason == PENDING
-        if pending.judged and not is_waiting and not is_of_the_engine(pending, error):
-            return self._without_judge(pending, error)
+        if run.judged and not is_waiting and not _is_of_the_engine(run, error):
+            return self._without_judge(run, error)
         is_refusal = isinstance(error, ModelError) and error.reason == REFUSED
-        if is_refusal and pending.answer is None and pending.conversation and not pending.dropped:
+        if is_refusal and run.answer is None and run.conversation and not run.dropped:
             refusal = error
             try:
-                return self._resume(pending, lambda conversation: conversation.throw(refusal))
+                return self._resume(run, lambda conversation: conversation.throw(refusal))
             except Exception as raised:  # mostly the error itself: there is no other question
                 error = raised
-        self.fail(pending, error)
+        self.fail(run, error)
         return None
 
-    def _without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
-        failure = pending.unscored = not_judged(error)
+    def _without_judge(self, run: CaseRun, error: Exception) -> Step | Grade | None:
+        failure = run.unscored = not_judged(error)
         if isinstance(failure, NotJudgedError):
             try:
-                return self._resume(pending, lambda conversation: conversation.throw(failure))
+                return self._resume(run, lambda conversation: conversation.throw(failure))
             except Exception as raised:
-                pending.unscored = raised
-        pending.conversation = None
+                run.unscored = raised
+        run.conversation = None
         return None
 
-    def fail(self, pending: PendingCase, error: Exception) -> None:
+    def fail(self, run: CaseRun, error: Exception) -> None:
         """End a conversation with an error; keep the text of a reply without an answer."""
-        pending.answer = None
-        if isinstance(error, ModelError) and error.reason in PAID_WITHOUT_ANSWER and pending.steps:
-            elapsed = self.clock() - pending.started
-            pending.answer = unanswered(pending.steps, pending.turns[-1][1], elapsed)
-        pending.error = error
-        pending.conversation = None
+        run.answer = None
+        if isinstance(error, ModelError) and error.reason in PAID_WITHOUT_ANSWER and run.steps:
+            elapsed = self.clock() - run.started
+            run.answer = unanswered(run.steps, run.turns[-1][1], elapsed)
+        run.error = error
+        run.conversation = None
+
+
+def _is_of_the_engine(run: CaseRun, error: Exception) -> bool:
+    """Return whether the engine failed to run a program or to score an answer."""
+    is_call = isinstance(error, ModelError) and error.reason != METRIC
+    return is_call and isinstance(run.step, Execute | Grade)

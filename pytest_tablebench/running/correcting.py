@@ -12,7 +12,7 @@ from pytest_tablebench.datasets.corrected_gold import NotCorrectableError, with_
 from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
 from pytest_tablebench.results.corrections import Corrections, read_corrections
-from pytest_tablebench.results.record import ASSERTION, Record
+from pytest_tablebench.results.record import ASSERTION, Record, reaches
 from pytest_tablebench.running.correction_files import FLAG, CorrectionFile
 from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.perturbing import example_perturber, table_perturber
@@ -186,10 +186,9 @@ class Correcting:
         scores = [self._score(form, text, example) for example in examples]
         values = [score.parts.get(record.part or "", score.value) for score in scores]
         best = values.index(max(values))
-        is_right = None if record.threshold is None else values[best] >= record.threshold
         return {
             "score": values[best],
-            "passed": is_right,
+            "passed": reaches(values[best], record.threshold),
             "parts": {**scores[best].parts, **parts},
         }
 

@@ -17,8 +17,9 @@ from pytest_tablebench.serializers.content import Image, images_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import MediaFolder
+    from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.limits import Use
-    from pytest_tablebench.running.pending import PendingCase, Route
+    from pytest_tablebench.running.route import Route
     from pytest_tablebench.store import Store
 
 PROGRAMS = "programs"
@@ -69,7 +70,7 @@ class StepLookup:
     pictures: PictureKeeper = field(default_factory=PictureKeeper)
 
     def look(
-        self, pending: PendingCase, step: Step | Grade, failed_keys: Collection[str]
+        self, run: CaseRun, step: Step | Grade, failed_keys: Collection[str]
     ) -> tuple[Work, str, Reply | Execution | None]:
         """Return the work of a step, its lane, and its outcome if the store has it.
 
@@ -77,31 +78,31 @@ class StepLookup:
         is in `failed_keys` is tried once more. Raises `ModelError`.
         """
         if isinstance(step, Ask):
-            return self._request(pending, step, failed_keys)
-        pending.key = step.key()
+            return self._request(run, step, failed_keys)
+        run.key = step.key()
         if isinstance(step, Grade):
-            return Work(pending.key, step), PROGRAMS, None
-        work = Work(pending.key, step, again=pending.key in failed_keys)
-        return work, PROGRAMS, self._execution(pending.key)
+            return Work(run.key, step), PROGRAMS, None
+        work = Work(run.key, step, again=run.key in failed_keys)
+        return work, PROGRAMS, self._execution(run.key)
 
     def _request(
-        self, pending: PendingCase, step: Ask, failed_keys: Collection[str]
+        self, run: CaseRun, step: Ask, failed_keys: Collection[str]
     ) -> tuple[Work, str, Reply | None]:
-        request, route = self.driver.request(pending, step)
-        model = pending.case.model
+        request, route = self.driver.request(run, step)
+        model = run.case.model
         for message in request.messages:
             self.pictures.keep(model, images_of(message.content))
 
         def find(variant: Request, use: Use) -> Reply | None:
-            return pending.arrived.get(variant.key()) or self._reply(variant, route, use)
+            return run.arrived.get(variant.key()) or self._reply(variant, route, use)
 
         settlement = settled(request, route.limits, find, asks=not self.replay)
-        pending.key = settlement.request.key()
-        pending.limit = limit_of(settlement.request.params)
-        pending.replaced = settlement.replaced
-        again, media = pending.key in failed_keys, self.pictures.path(model)
-        work = Work(pending.key, settlement.request, again=again, media=media)
-        return work, self.driver.model(pending, step), settlement.reply
+        run.key = settlement.request.key()
+        run.reply_limit = limit_of(settlement.request.params)
+        run.replaced = settlement.replaced
+        again, media = run.key in failed_keys, self.pictures.path(model)
+        work = Work(run.key, settlement.request, again=again, media=media)
+        return work, self.driver.model(run, step), settlement.reply
 
     def _reply(self, request: Request, route: Route, use: Use) -> Reply | None:
         """Return a stored reply. Raises `ModelError` in a replay if the first one is missing."""

@@ -19,10 +19,10 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.answer import picture_of
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.limits import is_cut
 from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.pending import PendingCase
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -60,9 +60,9 @@ class PrefetchWindow:
         self._leave_out = leave_out
         self._giving_up = GivingUp(models, self._is_engines)
         self._plan: Sequence[Case | None] = ()
-        self._ahead: dict[int, PendingCase] = {}
+        self._ahead: dict[int, CaseRun] = {}
         self._first = self._next = 0
-        self._waiting: dict[str, list[PendingCase]] = {}
+        self._waiting: dict[str, list[CaseRun]] = {}
         self._failed_keys: set[str] = set()
         """Keys of failed requests of finished items; a rerun tries them again."""
 
@@ -83,44 +83,50 @@ class PrefetchWindow:
         """Begin the first cases of the plan, which some process of the run will need."""
         self._reach(0)
 
-    def complete(self, case: Case, position: int | None = None) -> PendingCase:
-        """Return a case's finished conversation, and begin the conversations of the next cases.
+    def case(self, case: Case, position: int | None = None) -> CaseRun:
+        """Return a case that `complete` can end; its conversation may have begun ahead.
 
         `position` is the case's place in the plan that `expect` received.
         """
-        pending = None
-        if position is not None:
-            self._reach(position)
-            pending = self._ahead.pop(position, None)
-        if pending is None:
-            pending = self._begin(case, now=True)
-        while not pending.done:
+        ahead = None if position is None else self._ahead.get(position)
+        return ahead or CaseRun(case, position)
+
+    def complete(self, run: CaseRun) -> None:
+        """End the conversation of a case, and begin the conversations of the next cases."""
+        if run.position is not None:
+            self._reach(run.position, run)
+            self._ahead.pop(run.position, None)
+        if not run.started:
+            run.now = True
+            self._begin(run)
+        while not run.done:
             self._receive_outcomes(wait=True)
-            if not pending.done and self.on_wait is not None:
+            if not run.done and self.on_wait is not None:
                 self.on_wait(self._executor.waits)
-        failed = pending.error is not None or pending.unscored is not None
-        if failed and pending.key is not None:
-            self._failed_keys.add(pending.key)
-        return pending
+        failed = run.error is not None or run.unscored is not None
+        if failed and run.key is not None:
+            self._failed_keys.add(run.key)
 
     # Ahead.
 
-    def _reach(self, position: int) -> None:
+    def _reach(self, position: int, current: CaseRun | None = None) -> None:
         passed: Iterable[int] = range(self._first, position)
         if not self._first <= position <= self._next:
             # xdist has assigned another part of the plan.
             passed, self._next = list(self._ahead), position
         self._first = position
         for number in passed:
-            if (pending := self._ahead.pop(number, None)) is not None:
-                pending.dropped = True
+            if (run := self._ahead.pop(number, None)) is not None:
+                run.dropped = True
         end = min(position + self.size, len(self._plan))
         if end - self._next < self.size // BATCH and end < len(self._plan):
             end = self._next  # larger groups take less time
         while self._next < end and self.stopped is None:
             case = self._plan[self._next]
             if case is not None and self._is_prefetched(case):
-                self._ahead[self._next] = self._begin(case)
+                run = (current if self._next == position else None) or CaseRun(case, self._next)
+                self._ahead[self._next] = run
+                self._begin(run)
             self._next += 1
         self._receive_outcomes(wait=False)
 
@@ -132,31 +138,30 @@ class PrefetchWindow:
         except TableBenchError:
             return False  # the case itself reports the error
 
-    def _begin(self, case: Case, *, now: bool = False) -> PendingCase:
-        pending = PendingCase(case, started=time.perf_counter(), now=now)
-        pending.error = self._giving_up.refusal(case.model)
-        if pending.error is not None:
-            return pending
+    def _begin(self, run: CaseRun) -> None:
+        run.started = time.perf_counter()
+        run.error = self._giving_up.refusal(run.case.model)
+        if run.error is not None:
+            return
         try:
-            self._do(pending, self._driver.begin(pending))
+            self._do(run, self._driver.begin(run))
         except Exception as error:  # the item shows the traceback of an error in the user's code
-            self._fail(pending, error)
-        return pending
+            self._fail(run, error)
 
-    def _do(self, pending: PendingCase, step: Step | Grade) -> None:
-        failed_keys = self._failed_keys if pending.now else ()
+    def _do(self, run: CaseRun, step: Step | Grade) -> None:
+        failed_keys = self._failed_keys if run.now else ()
         following: Step | Grade | None = step
         while following is not None:
-            pending.step = following
-            work, lane, outcome = self._lookup.look(pending, following, failed_keys)
+            run.step = following
+            work, lane, outcome = self._lookup.look(run, following, failed_keys)
             if outcome is None:
-                self._submit(pending, work, lane)
+                self._submit(run, work, lane)
                 return
-            following = self._receive(pending, outcome)
+            following = self._receive(run, outcome)
 
-    def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
+    def _submit(self, run: CaseRun, work: Work, lane: str) -> None:
         waiting = self._waiting.setdefault(work.key, [])
-        waiting.append(pending)
+        waiting.append(run)
         if len(waiting) == 1:
             try:
                 self._executor.submit(work, lane)
@@ -166,63 +171,61 @@ class PrefetchWindow:
 
     def _receive_outcomes(self, *, wait: bool) -> None:
         for key, outcome in self._executor.outcomes(wait=wait):
-            for pending in self._waiting.pop(key, []):
-                self._arrived(pending, outcome)
+            for run in self._waiting.pop(key, []):
+                self._arrived(run, outcome)
         lost = self._executor.lost
         if lost is not None:
             waiting, self._waiting = self._waiting, {}
-            for pending in chain.from_iterable(waiting.values()):
-                self._fail(pending, lost, is_outcome=True)
+            for run in chain.from_iterable(waiting.values()):
+                self._fail(run, lost, is_outcome=True)
 
-    def _arrived(self, pending: PendingCase, outcome: Outcome) -> None:
-        if isinstance(outcome, Exception) and not self._is_left_out(pending, outcome):
-            self._fail(pending, outcome, is_outcome=True)
+    def _arrived(self, run: CaseRun, outcome: Outcome) -> None:
+        if isinstance(outcome, Exception) and not self._is_left_out(run, outcome):
+            self._fail(run, outcome, is_outcome=True)
             return
-        if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
-            pending.arrived[pending.key] = outcome
+        if isinstance(outcome, Reply) and is_cut(outcome) and run.key is not None:
+            run.arrived[run.key] = outcome
         try:
-            if isinstance(outcome, Exception) or pending.key in pending.arrived:
-                following = pending.step  # repeat it without the parameter, or with the reply
+            if isinstance(outcome, Exception) or run.key in run.arrived:
+                following = run.step  # repeat it without the parameter, or with the reply
             else:
-                following = self._receive(pending, outcome)
-            if following is not None and not pending.dropped:
-                self._do(pending, following)
+                following = self._receive(run, outcome)
+            if following is not None and not run.dropped:
+                self._do(run, following)
         except Exception as error:
-            self._fail(pending, error)
+            self._fail(run, error)
 
-    def _is_left_out(self, pending: PendingCase, error: Exception) -> bool:
+    def _is_left_out(self, run: CaseRun, error: Exception) -> bool:
         """Return whether the server refused a parameter that is left out from now on."""
-        part, step = getattr(error, "refused", None), pending.step
-        if part is None or part in pending.refused or not isinstance(step, Ask):
+        part, step = getattr(error, "refused", None), run.step
+        if part is None or part in run.refused or not isinstance(step, Ask):
             return False
-        pending.refused.add(part)
-        return self._leave_out(self._driver.model(pending, step), part, str(error))
+        run.refused.add(part)
+        return self._leave_out(self._driver.model(run, step), part, str(error))
 
-    def _receive(
-        self, pending: PendingCase, outcome: Reply | Execution | Score
-    ) -> Step | Grade | None:
+    def _receive(self, run: CaseRun, outcome: Reply | Execution | Score) -> Step | Grade | None:
         picture = None if isinstance(outcome, Score) else picture_of(outcome)
         if picture is not None:
-            self._lookup.pictures.keep(pending.case.model, [picture])
-        was_judged = pending.judged
+            self._lookup.pictures.keep(run.case.model, [picture])
+        was_judged = run.judged
         try:
-            return self._driver.receive(pending, outcome)
+            return self._driver.receive(run, outcome)
         finally:
-            is_answered = not was_judged and pending.answer is not None
+            is_answered = not was_judged and run.answer is not None
             if is_answered and not getattr(outcome, "from_store", True):
-                self._giving_up.answered(pending.case.model)
+                self._giving_up.answered(run.case.model)
 
-    def _fail(self, pending: PendingCase, error: Exception, *, is_outcome: bool = False) -> None:
-        following = self._driver.take_error(pending, error)
-        final = pending.error or error
-        is_over = pending.error is not None
+    def _fail(self, run: CaseRun, error: Exception, *, is_outcome: bool = False) -> None:
+        following = self._driver.take_error(run, error)
+        final = run.error or error
+        is_over = run.error is not None
         if isinstance(final, ModelError) and (is_over or final.reason in {STOPPED, ENGINE}):
-            self._giving_up.failed(pending.case, final, is_outcome=is_outcome)
+            self._giving_up.failed(run.case, final, is_outcome=is_outcome)
         if following is not None:
             try:
-                self._do(pending, following)
+                self._do(run, following)
             except Exception as raised:
-                self._fail(pending, raised)
+                self._fail(run, raised)
 
     def _is_engines(self, model: str) -> bool:
         """Return whether the engine calls a model; True if that is unknown."""

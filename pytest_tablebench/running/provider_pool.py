@@ -24,8 +24,8 @@ from pytest_tablebench.models import (
 from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.limits import limit_of, limits_of, room_for
 from pytest_tablebench.running.model_facts import Refusals, Resolutions
-from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prompt_cut import RESERVED_TOKENS
+from pytest_tablebench.running.route import Route
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

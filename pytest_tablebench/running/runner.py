@@ -22,7 +22,7 @@ from pytest_tablebench.errors import (
     described,
 )
 from pytest_tablebench.running.axes import Axes
-from pytest_tablebench.running.case_run import CaseRun
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.correction_files import correction_files
 from pytest_tablebench.running.judging import Judging, metric_params, of_metric, prompt_digest
@@ -285,8 +285,14 @@ class Runner:
         """
         test_threshold = self.threshold(case.dataset, threshold)
         is_named = threshold is not None or case.dataset in self.settings.thresholds
-        case_limit = test_threshold if limit is None else limit
-        return CaseRun(case, test_threshold, case_limit, self, position, is_named)
+        run = self.prefetch.case(case, position)
+        run.runner, run.is_threshold_named = self, is_named
+        run.threshold, run.limit = test_threshold, test_threshold if limit is None else limit
+        return run
+
+    def complete(self, run: CaseRun) -> None:
+        """Wait until a case has an answer and the outcome of its metric's steps, or an error."""
+        self.prefetch.complete(run)
 
     def threshold(self, dataset: str, marked: float | None) -> float:
         """Return the threshold of a test over a dataset; `marked` is its marker's."""

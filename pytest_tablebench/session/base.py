@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.session.case_messages import CaseMessages
     from pytest_tablebench.session.cases import Cases

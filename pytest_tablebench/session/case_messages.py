@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.checks import Finding, join_checks
 from pytest_tablebench.results.figures import newest
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
-from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
+from pytest_tablebench.running.case import made_record
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.messages import CaseAhead
     from pytest_tablebench.session.verdict import Verdicts
@@ -49,8 +49,7 @@ class CaseMessages:
                 self._example_reported[case.model] = key
                 example = key, run.example.question, table_values(run.example)
         answer, case_record = run.answer, None
-        is_scored = run.answered and run.asked.metric is not None
-        if finding.passed is not None or run.error is not None or is_scored:
+        if finding.passed is not None or run.has_result:
             record = run.record(join_checks([finding]), error or run.error)
             paid = bool(answer and answer.calls)
             # If a case has several records, one with an answer is kept, else one with a call.
@@ -133,9 +132,7 @@ def _cost(spent: Answer | StepFacts) -> AnswerCost:
 def died_message(ahead: CaseAhead) -> CaseMessage:
     """Return the message for a case whose worker died during the case."""
     finding = Finding(*ahead.finding)
-    record = Record(
-        **ahead.case, outcome="no_answer", reason="worker_died", checks=join_checks([finding])
-    )
+    record = made_record(join_checks([finding]), {**ahead.case, "reason": "worker_died"})
     made = MadeRecord(record, (0, 0, 0))
     return CaseMessage(record.case_id, record.model, record.repeat, finding, made)
 

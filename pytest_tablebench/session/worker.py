@@ -32,7 +32,7 @@ from pytest_tablebench.session.messages import (
 if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.case_run import CaseRun
+    from pytest_tablebench.running.case import CaseRun
 
 PROBLEMS = "tablebench_problems"
 """Key of a worker's output: its warnings."""
@@ -140,12 +140,9 @@ class Worker(CaseRunner):
 
     def announce(self, node_id: str, case: Case, finding: Finding) -> None:
         """Send the controller the record to write if this process dies during the item."""
-        runner = self.cases.runner
-        record_fields = case.values()
-        record_fields["benchmark"] = runner.benchmark_of(case.dataset)
-        record_fields["preserves_meaning"] = runner.axes.preserves_meaning(case.perturbation)
+        identity = self.cases.runner.start(case).identity
         with contextlib.suppress(OSError):  # the controller has ended, and ends this process
-            self._send(CaseAhead(node_id, record_fields, finding, self.cases.planned))
+            self._send(CaseAhead(node_id, identity, finding, self.cases.planned))
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return the message of a finished item, with any new warnings of this process."""

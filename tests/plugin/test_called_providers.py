@@ -14,7 +14,7 @@ from pytest_tablebench.executors.local.providers import (
     reference_of,
     settings_fields,
 )
-from tests.support.toy_bench import CONFTEST, read_lines
+from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 
 TOGETHER = 8
 
@@ -110,6 +110,18 @@ def test_calls_of_a_registered_provider_run_at_once_in_other_processes(slow):
     again.assert_outcomes(passed=8, failed=16)
     assert len(logged_calls(slow)) == 24
     assert slow.facts("again")["calls_paid"] == 0
+
+
+def test_a_case_skipped_before_its_answer_shows_no_answer_that_was_read_ahead(slow):
+    run(slow, "slow/any", "--bench-store=answers").assert_outcomes(passed=1, failed=2)
+    suite = SUITE.replace("(case, answer)", "(case, stops, answer)", 1)
+    suite += "\n\n@pytest.fixture\ndef stops(case):\n    if '/bo/' in case.id: pytest.skip()\n"
+    slow.suite(suite)
+    again = run(slow, "slow/any", "--bench-store=answers", results="again")
+    again.assert_outcomes(passed=1, failed=1, skipped=1)
+    record = slow.records("again")[1]
+    assert (record["outcome"], record["reason"], record["raw"]) == ("no_answer", "skipped", None)
+    assert (record["prompt_digest"], record["prompt_tokens"]) == (None, None)
 
 
 def test_a_budget_stops_a_registered_provider(slow):

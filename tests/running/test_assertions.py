@@ -17,9 +17,8 @@ from pytest_tablebench.metrics._realhit_judge import GPT_EVAL
 from pytest_tablebench.metrics._treb_scores import JUDGED
 from pytest_tablebench.running.answer import Answer, StepFacts
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.case_run import CaseRun
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.running.scoring import ScoredReply
 
 REPLY = "plt.bar(['a'], [5])"
 
@@ -30,15 +29,12 @@ def scored(dataset: str, score: Score, **fields: Any) -> tuple[CaseRun, Answer]:
     answer = Answer(REPLY)
     run = CaseRun(
         Case(dataset, "1", "html", "none", "m", f"{dataset}/1/html/none"),
-        *(1.0, 1.0, Runner(Settings(), builtin_registry())),
         example=example,
         answer=answer,
         score=score,
-        value=score.value,
-        flags=score.flags,
-        _judged=ScoredReply(score, REPLY, ("[5, 6]",)),
         **fields,
     )
+    run.runner = Runner(Settings(), builtin_registry())
     return run, answer
 
 
@@ -83,7 +79,7 @@ def test_a_judges_mark_counts_whatever_the_score_is(part: str) -> None:
 
 def test_the_score_of_a_metric_that_asked_a_judge_is_his() -> None:
     asked = StepFacts("ask", "0", "stop")
-    run, answer = scored("realhit_da", Score(0.25), judging=(asked,))
+    run, answer = scored("realhit_da", Score(0.25), judging=[asked])
     with pytest.raises(tb.WrongAnswer, match=r"\(score 0\.25\)"):
         tb.assert_judged(run, answer, threshold=0.5)
 
@@ -99,3 +95,13 @@ def test_without_a_judge_nothing_is_asserted_in_silence() -> None:
 
 def test_the_parts_of_judges_are_those_that_metrics_give() -> None:
     assert set(JUDGED_PARTS) == {GPT_EVAL, JUDGED}
+
+
+def test_a_case_is_asked_and_scored_once() -> None:
+    runner = Runner(Settings(), builtin_registry())
+    [first, *_] = runner.cases("starter")[0]
+    run = runner.start(first)
+    answer, score = run.ask(), run.score
+    assert score is not None
+    assert run.ask() is answer
+    assert run.score is score

@@ -14,9 +14,10 @@ from pytest_tablebench.metrics import POSTPROCESSORS, Judgement, Metric, Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations, follow
 from pytest_tablebench.running.judging import Judging
-from pytest_tablebench.running.pending import PendingCase, Route
+from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Task
 
 Conversation = Generator[Step, Reply | Execution, str]
@@ -124,7 +125,7 @@ class Drive:
 
     def __init__(self, metric: Metric = length) -> None:
         self.driver = driver_with(metric)
-        self.pending = PendingCase(CASE)
+        self.pending = CaseRun(CASE)
         self._wait_for(self.driver.begin(self.pending))
 
     def _wait_for(self, step: Step | Grade | None) -> None:
@@ -220,4 +221,4 @@ def test_a_reply_that_was_cut_off_is_kept_beside_its_error() -> None:
 
 def test_an_outcome_without_a_begun_conversation_is_a_defect() -> None:
     with pytest.raises(RuntimeError, match="never began"):
-        driver_with(length).receive(PendingCase(CASE), Reply("a"))
+        driver_with(length).receive(CaseRun(CASE), Reply("a"))

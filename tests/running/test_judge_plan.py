@@ -15,7 +15,7 @@ from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.judging import Judging
-from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.route import Route
 
 
 def marks(prediction, references, **_):

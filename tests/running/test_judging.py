@@ -16,12 +16,14 @@ from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.judging import Judging, converses
 from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.running.prefetch import PrefetchWindow
+from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Direct, Task
+from tests.support.running_cases import completed
 
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(3)]
 
@@ -116,7 +118,7 @@ def window(
 ANSWERS = {("m", "0"): "kind", ("m", "1"): "rude", ("m", "2"): "odd"}
 
 
-def text_of(pending: PendingCase) -> str:
+def text_of(pending: CaseRun) -> str:
     assert pending.error is None
     assert pending.answer is not None
     return pending.answer.text
@@ -124,7 +126,7 @@ def text_of(pending: PendingCase) -> str:
 
 def test_an_example_may_name_a_metric_that_asks_a_judge():
     executor = Executor(ANSWERS | {("judge", "tone of kind?"): "0.5"})
-    pending = window(tone, executor, by_example=True).complete(CASES[0], 0)
+    pending = completed(window(tone, executor, by_example=True), CASES[0], 0)
     assert pending.score == Score(0.5, {"tone": 0.5})
 
 
@@ -139,14 +141,14 @@ def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():
     judge = {("judge", "tone of kind?"): "1", ("judge", "tone of rude?"): "0.25"}
     executor = Executor(ANSWERS | judge)
     conversations = window(tone, executor)
-    first = conversations.complete(CASES[0], 0)
+    first = completed(conversations, CASES[0], 0)
     assert (text_of(first), first.score) == ("kind", Score(1.0, {"tone": 1.0}))
     # The next case was begun ahead, and so is what is asked about its answer.
     assert executor.asked == [
         *(("m", "0"), ("m", "1")),
         *(("judge", "tone of kind?"), ("judge", "tone of rude?")),
     ]
-    second = conversations.complete(CASES[1], 1)
+    second = completed(conversations, CASES[1], 1)
     assert second.score == Score(0.25, {"tone": 0.25})
     assert [(step.cost_usd, step.kind) for step in second.judging] == [(0.25, "ask")]
     assert second.answer is not None
@@ -156,7 +158,7 @@ def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():
 
 def test_without_a_judges_answer_the_answer_stays():
     executor = Executor(ANSWERS)
-    pending = window(tone, executor).complete(CASES[0], 0)
+    pending = completed(window(tone, executor), CASES[0], 0)
     assert (text_of(pending), pending.score) == ("kind", None)
     assert isinstance(pending.unscored, NotJudgedError)
     assert "rate_limit" in str(pending.unscored)
@@ -166,13 +168,13 @@ def test_a_judge_that_fails_ends_neither_the_model_nor_the_run():
     executor = Executor(ANSWERS)
     conversations = window(tone, executor)
     for number in range(3):
-        assert text_of(conversations.complete(CASES[number], number)) == ANSWERS["m", str(number)]
+        assert text_of(completed(conversations, CASES[number], number)) == ANSWERS["m", str(number)]
     assert conversations.stopped is None
 
 
 def test_without_a_judge_nobody_is_asked_and_known_parts_stay():
     executor = Executor(ANSWERS)
-    pending = window(tone_and_length, executor, judge=None).complete(CASES[0], 0)
+    pending = completed(window(tone_and_length, executor, judge=None), CASES[0], 0)
     assert pending.score == Score(0.0, {"length": 1.0})
     assert isinstance(pending.unscored, NotJudgedError)
     assert "--bench-judge" in str(pending.unscored)
@@ -181,14 +183,14 @@ def test_without_a_judge_nobody_is_asked_and_known_parts_stay():
 
 def test_a_metric_has_programs_run():
     executor = Executor(ANSWERS)
-    pending = window(runs, executor, judge=None).complete(CASES[0], 0)
+    pending = completed(window(runs, executor, judge=None), CASES[0], 0)
     assert pending.score == Score(1.0)
     assert ("programs", "kind") in executor.asked
 
 
 def test_a_metric_whose_conversation_ends_badly_costs_no_answer():
     executor = Executor(ANSWERS | {("judge", "?"): "yes"})
-    pending = window(broken, executor).complete(CASES[0], 0)
+    pending = completed(window(broken, executor), CASES[0], 0)
     assert text_of(pending) == "kind"
     assert isinstance(pending.unscored, SettingsError)
     assert "scores must be from 0 to 1" in str(pending.unscored)
@@ -224,7 +226,7 @@ def test_requests_to_the_judge_have_keys_of_their_own():
             super().submit(work, lane)
 
     judge = {("judge", "tone of kind?"): "1"}
-    window(tone, Keeping(ANSWERS | judge)).complete(CASES[0])
+    completed(window(tone, Keeping(ANSWERS | judge)), CASES[0])
     [question, judged] = asked
     assert (question.strategy, question.step) == ("direct", 0)
     assert (judged.model, judged.strategy, judged.step) == ("judge", "metric:own", 0)
@@ -239,7 +241,7 @@ def test_a_program_that_nobody_can_shut_in_leaves_no_answer():
             self._due.append((work.key, ModelError("nothing holds", reason="no_sandbox")))
             return None
 
-    pending = window(runs, Nowhere(ANSWERS)).complete(CASES[0], 0)
+    pending = completed(window(runs, Nowhere(ANSWERS)), CASES[0], 0)
     assert pending.answer is None
     assert pending.score is None
     assert isinstance(pending.error, ModelError)

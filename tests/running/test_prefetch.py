@@ -17,11 +17,12 @@ from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.route import Route
 from pytest_tablebench.store import Store
 from pytest_tablebench.strategies import Direct, Task
+from tests.support.running_cases import completed
 
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(8)]
 AUTH = ModelError("wrong key", reason="auth", whole_run=True)
@@ -72,7 +73,7 @@ def window_with(
 
 
 def said(window: PrefetchWindow, position: int) -> str:
-    pending = window.complete(CASES[position], position)
+    pending = completed(window, CASES[position], position)
     return str(pending.answer if pending.error is None else pending.error)
 
 
@@ -144,7 +145,7 @@ def test_a_model_that_cannot_be_asked_stops_no_other():
     engine = Engine()
     window = window_with(engine, size=1, models="nm", route=routes_without("n"))
     window.expect(BOTH)
-    told = [window.complete(case, position) for position, case in enumerate(BOTH)]
+    told = [completed(window, case, position) for position, case in enumerate(BOTH)]
     answers = [str(pending.answer) for pending in told if pending.answer]
     assert answers == ["answer 1", "answer 3", "answer 5", "answer 7"]
     *failed, stopped = [pending.error for pending in told if isinstance(pending.error, ModelError)]
@@ -159,7 +160,7 @@ def test_the_last_model_that_cannot_be_asked_stops_the_process():
     window.expect(BOTH)
     for position, case in enumerate(BOTH):
         assert window.stopped is None or position >= 6
-        window.complete(case, position)
+        completed(window, case, position)
     assert window.stopped is not None
 
 
@@ -169,7 +170,7 @@ def test_without_an_engine_nobody_is_asked_a_second_time():
             raise ModelError("the process is gone", reason="engine", whole_run=True)
 
     window = window_with(Gone(), size=1, models="nm")
-    said = [str(window.complete(case).error) for case in BOTH[:2]]
+    said = [str(completed(window, case).error) for case in BOTH[:2]]
     assert said == ["the process is gone", "stopped: the process is gone"]
     assert window.stopped == "stopped: the process is gone"
 
@@ -208,7 +209,7 @@ def test_what_the_engine_gives_up_is_asked_no_more():
     engine = Stopping(0, 2, 4, 6)
     window = window_with(engine, size=1, models="nm")
     window.expect(BOTH)
-    told = [window.complete(case, position) for position, case in enumerate(BOTH)]
+    told = [completed(window, case, position) for position, case in enumerate(BOTH)]
     assert [str(pending.error) for pending in told[::2]] == ["given up"] * 4
     assert [number for number, _ in engine.asked] == [0, 1, 3, 5, 7]
     assert window.stopped is None
@@ -277,7 +278,7 @@ def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
         with Store.open(tmp_path) as store:
             engine = Writing(store, *(limited(reply, limit) for reply in replies))
             window = window_with(engine, size=1, max_reply=limit, store=store)
-            answer = window.complete(CASES[0]).answer
+            answer = completed(window, CASES[0]).answer
         assert answer is not None
         return answer.text, answer.flags
 

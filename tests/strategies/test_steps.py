@@ -17,10 +17,11 @@ from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.answer import step_records
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prefetch import PrefetchWindow
+from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
+from tests.support.running_cases import completed
 
 TABLE = Table(["Name", "Age"], [["Ada", "36"], ["Bo", "41"]])
 
@@ -112,7 +113,7 @@ CASE = Case("d", "1", "html", "none", "m", "d/1/html/none")
 
 def test_a_second_model_is_asked_in_a_lane_of_its_own():
     executor = Dictionary({("planner", "plan q"): "counting", ("m", "ask 1 by counting"): "two"})
-    pending = conversations(TwoRounds(), executor).complete(CASE)
+    pending = completed(conversations(TwoRounds(), executor), CASE)
     assert pending.error is None
     answer = pending.answer
     assert answer is not None
@@ -128,7 +129,7 @@ def test_a_second_model_is_asked_in_a_lane_of_its_own():
 def test_a_program_runs_between_two_questions():
     program = "print(sum(map(int, files['ages.csv'].split(','))))"
     executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
-    pending = conversations(Calculates(), executor).complete(CASE)
+    pending = completed(conversations(Calculates(), executor), CASE)
     assert pending.answer is not None, pending.error
     assert pending.answer.text == "77 years"
     assert executor.lanes == ["m", "programs", "m"]
@@ -149,7 +150,7 @@ def test_a_program_runs_between_two_questions():
 
 def test_an_outcome_that_is_missing_ends_the_conversation_with_its_reason():
     executor = Dictionary({("planner", "plan q"): "counting"})
-    pending = conversations(TwoRounds(), executor).complete(CASE)
+    pending = completed(conversations(TwoRounds(), executor), CASE)
     assert isinstance(pending.error, ModelError)
     assert pending.error.reason == "not_scripted"
 
@@ -191,19 +192,19 @@ class Refuses(Dictionary):
 
 def test_a_refused_question_may_be_asked_otherwise():
     executor = Refuses({("m", "politely"): "well"})
-    pending = conversations(Insists(), executor).complete(CASE)
+    pending = completed(conversations(Insists(), executor), CASE)
     assert pending.answer is not None, pending.error
     assert (pending.answer.text, pending.answer.flags) == ("well", ("asked_twice",))
     assert pending.answer.parts == {"patience": 0.5}
     assert executor.lanes == ["m", "m"]
     # Both are refused: the second refusal is the case's own.
-    pending = conversations(Insists(), Refuses({})).complete(CASE)
+    pending = completed(conversations(Insists(), Refuses({})), CASE)
     assert isinstance(pending.error, ModelError)
     assert pending.error.reason == "bad_request"
     # No strategy is told of what is no refusal.
     executor = Refuses({("m", "politely"): "well"})
     executor.reason = "rate_limit"
-    pending = conversations(Insists(), executor).complete(CASE)
+    pending = completed(conversations(Insists(), executor), CASE)
     assert isinstance(pending.error, ModelError)
     assert (pending.error.reason, executor.lanes) == ("rate_limit", ["m"])
 
@@ -211,7 +212,7 @@ def test_a_refused_question_may_be_asked_otherwise():
 def test_what_was_said_behind_the_prompt_is_kept():
     program = "print(sum(map(int, files['ages.csv'].split(','))))"
     executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
-    pending = conversations(Calculates(), executor).complete(CASE)
+    pending = completed(conversations(Calculates(), executor), CASE)
     assert pending.answer is not None
     assert pending.prompt == "write"
     assert pending.answer.turns == (

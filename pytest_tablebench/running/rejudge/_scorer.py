@@ -27,9 +27,9 @@ from pytest_tablebench.results.judged_cases import BY_PEOPLE
 from pytest_tablebench.results.record import (
     ASSERTION,
     UNCLEAR,
-    Outcome,
     Record,
     outcome_of_score,
+    reaches,
 )
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import example_perturber, table_perturber
@@ -56,13 +56,13 @@ def rescorable(record: Record) -> bool:
 
 def under(record: Record, threshold: float | None) -> Record:
     """Return the record with the verdict of a threshold; unchanged without score or threshold."""
-    if threshold is None or record.score is None or record.metric == ASSERTION:
+    passed = reaches(record.score, threshold)
+    if passed is None or record.metric == ASSERTION:
         return record
-    passed = record.score >= threshold
-    outcome: Outcome = "right" if passed else "wrong"
     corrected = record.corrected
     if corrected is not None and corrected.get("score") is not None:
-        corrected = {**corrected, "passed": corrected["score"] >= threshold}
+        corrected = {**corrected, "passed": reaches(corrected["score"], threshold)}
+    outcome = outcome_of_score(record.score, passed)
     return replace(record, threshold=threshold, passed=passed, outcome=outcome, corrected=corrected)
 
 
