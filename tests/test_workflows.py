@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.file_schemas import check_schema
 from tests.support.github_world import ACTION, ROOT, needs_action
 
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
@@ -44,19 +45,8 @@ def steps(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_file_follows_githubs_schema(path: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     schema = "vendor.github-workflows" if path in WORKFLOWS else "vendor.github-actions"
     check_schema(path, schema)
-
-
-def check_schema(path: Path, schema: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_zizmor_reports_nothing() -> None:
@@ -224,7 +214,6 @@ def test_the_guide_has_examples() -> None:
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_an_example_of_the_guide_is_a_valid_workflow(number: int, tmp_path: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     path = tmp_path / "example.yml"
     path.write_text(BLOCKS[number], encoding="utf-8")
     check_schema(path, "vendor.github-workflows")
@@ -266,7 +255,6 @@ OTHER_SYSTEMS = ("gitlab-ci", "buildkite", "azure-pipelines")
 
 @pytest.mark.parametrize("system", OTHER_SYSTEMS)
 def test_the_example_for_another_system_follows_its_schema(system: str, tmp_path: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     page = (ROOT / "docs" / "other-ci.md").read_text("utf-8")
     examples = dict(zip(OTHER_SYSTEMS, re.findall(r"```yaml\n(.*?)```", page, re.S), strict=True))
     path = tmp_path / f"{system}.yml"

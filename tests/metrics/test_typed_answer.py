@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import Table, score
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
+from tests.support.matrix import reduced
 
 PAGE = Path(__file__).parents[2].joinpath("docs/answer-kinds.md").read_text(encoding="utf-8")
 HEAD = "| answer | settings | reply | right |\n|---|---|---|---|\n"
@@ -128,7 +129,11 @@ HUGE = (
 )
 
 
-@pytest.mark.parametrize("piece", HUGE)
+# Digits with other signs between them take the same path as the first two pieces.
+LIKE_DIGITS = ("1.", "1+")
+
+
+@pytest.mark.parametrize("piece", reduced(HUGE, *(p for p in HUGE if p not in LIKE_DIGITS)))
 def test_a_reply_of_a_megabyte_is_wrong_quickly(piece: str) -> None:
     """Quadratic reading would take hours, and a test may take a minute."""
     reply = f"Not so: {(piece * 1_000_000)[:1_000_000]} end"

@@ -148,12 +148,10 @@ def test_the_report_has_score_tokens_and_price_of_each_effort(axis: Axis) -> Non
     assert "| <code>medium</code> | 1.000 |" in markdown
 
 
-def test_workers_and_stored_answers_give_the_same_records(axis: Axis) -> None:
+def test_stored_answers_give_the_same_records(axis: Axis) -> None:
     before = len(axis.thinker.asked)
     share = "--bench-store=../0/answers"
-    spread = run_pytest(
-        axis.folder / "1", axis.server, SEVERAL, share, "-n2", count=COUNT, model=REASONS
-    )
+    spread = run_pytest(axis.folder / "1", axis.server, SEVERAL, share, count=COUNT, model=REASONS)
     assert len(axis.thinker.asked) == before
     assert spread.facts["store_hits"] == COUNT * len(EFFORTS)
     # Stored answers cost nothing now, but they have the same price in a report.

@@ -203,37 +203,38 @@ def test_a_spent_budget_ends_the_calls(tmp_path: Path) -> None:
     assert "the budget of 0.1 USD is spent" in run.output
 
 
-WITHOUT_ANSWER: dict[str, tuple[dict[str, Any], str, str, int]] = {
-    # name: message, reason of the end, reason of the cases, cases that show a cost
-    "refusal": ({"content": None, "refusal": "I cannot help."}, "stop", "refused", 3),
-    "filter": ({"content": None}, "content_filter", "content_filter", 3),
-    "thoughts": ({"content": "", "reasoning_content": "hm"}, "stop", "thoughts_alone", 3),
-    # The budget ends between the two calls of the second case.
-    "error": ({"content": "26"}, "error", "server_error", 1),
-}
+WITHOUT_ANSWER: list[tuple[dict[str, Any], str, str]] = [
+    # message, reason of the end, reason of the case
+    ({"content": None, "refusal": "I cannot help."}, "stop", "refused"),
+    ({"content": None}, "content_filter", "content_filter"),
+    ({"content": "", "reasoning_content": "hm"}, "stop", "thoughts_alone"),
+    ({"content": "26"}, "error", "server_error"),
+]
 
 
-@pytest.mark.parametrize("kind", WITHOUT_ANSWER)
-def test_replies_without_an_answer_spend_the_budget(tmp_path: Path, kind: str) -> None:
-    message, finish, reason, cases = WITHOUT_ANSWER[kind]
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
-    # .15 + .60 US dollars.
-    body = completion([choice], (1_000_000, 1_000_000), "gpt-4o-mini")
-    with OpenAIServer() as server:
-        server.always(Behaviour(body))
+def test_replies_without_an_answer_spend_the_budget(tmp_path: Path) -> None:
+    replies = []
+    for message, finish, _ in WITHOUT_ANSWER:
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+        # .15 + .60 US dollars.
+        replies.append(Behaviour(completion([choice], (1_000_000, 1_000_000), "gpt-4o-mini")))
+    # The budget ends between the two calls of the case after these.
+    behaviours = iter([*replies, *replies[-1:] * 9])
+    with OpenAIServer(lambda _: next(behaviours)) as server:
         run = run_pytest(
             tmp_path,
             server,
-            *("--bench-connections=1", "--bench-max-cost=2", "--bench-retries=1"),
+            *("--bench-connections=1", "--bench-max-cost=4", "--bench-retries=1"),
             count=12,
             model=PRICED,
         )
         calls = server.calls
-    assert calls == 3
-    records = run.records.values()
-    costs = [record.cost_usd for record in records if record.reason == reason]
-    assert costs == pytest.approx([1.5 if reason == "server_error" else 0.75] * cases)
-    assert {record.outcome for record in records} == {"no_answer"}
+    # Three cases of one call each, one of two calls, and one whose second call is not made.
+    assert calls == 6
+    records = [record for record in run.records.values() if record.reason != "budget"]
+    assert [record.reason for record in records] == [reason for *_, reason in WITHOUT_ANSWER]
+    assert [record.cost_usd for record in records] == pytest.approx([0.75, 0.75, 0.75, 1.5])
+    assert {record.outcome for record in run.records.values()} == {"no_answer"}
     assert run.facts["cost_usd"] == pytest.approx(calls * 0.75)
     assert "Traceback" not in run.output
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gate_bench import GateBench, options, outcomes
+from tests.support.gate_bench import GateBench, outcomes
 from tests.support.matrix import reduced
-from tests.support.openai_server import OpenAIServer, error, text
-from tests.support.runs import KEY, LITELLM, Script, right, run_pytest
 
 GATE = "--bench-gate=toy.performance >= 0.5"
 PAGE = "--override-ini=bench_no_page=false"
@@ -212,46 +210,3 @@ def test_an_unknown_allure_mode_is_refused(bench):
     assert result.ret == 4
     assert "--bench-allure" in result.stderr.str()
     assert not bench.asked()
-
-
-# The key
-
-
-@pytest.mark.parametrize("workers", [2], ids=["n2"])
-def test_no_report_contains_the_api_key(tmp_path, workers):
-    """`run_pytest` looks for the key in every file of the folder, the terminal's text included."""
-    leaks = {
-        # A gateway may repeat the key in its refusal.
-        1: [error(400, f"refused: Authorization: Bearer {KEY}")],
-        2: [text("<script>alert(1)</script>")],
-    }
-    script = Script(4, leaks)
-    gates = options(["starter.performance >= 0.1", "all.no_answer <= 0.5"])
-    with OpenAIServer(script) as server:
-        first = run_pytest(
-            tmp_path, server, "--bench-allure=all", *gates, count=4, page=True, model=LITELLM
-        )
-        assert (first.exit_code, first.facts["exit_code"]) in {(0, 0), (11, 11)}, first.output
-        (tmp_path / "run").rename(tmp_path / "before")
-        with_password = server.url.replace("http://", f"http://user:{KEY}@")
-        spread = ["-n", "2"] if workers else []
-        run = run_pytest(
-            tmp_path,
-            with_password,
-            "--bench-baseline=before",
-            "--bench-allure=all",
-            "--junitxml=junit.xml",
-            *gates,
-            *spread,
-            count=4,
-            page=True,
-            model=LITELLM,
-        )
-    assert run.exit_code in {0, 11}, run.output
-    names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"report.html", "summary.md", "allure", "run.json", "records.jsonl"} <= names
-    assert len(run.records) == 4
-    assert (tmp_path / "junit.xml").is_file()
-    page = (tmp_path / "run/report.html").read_text(encoding="utf-8")
-    assert "<script>alert(1)</script>" not in page
-    assert right(script.examples[0]) in [record.raw for record in run.records.values()]

@@ -47,13 +47,6 @@ def call_repeats(bench: Bench) -> list[tuple[str, int]]:
     return [(case_id, repeat) for case_id, repeat, _ in bench.calls("asked")]
 
 
-def without_times(bench: Bench, folder: str) -> dict[str, dict[str, object]]:
-    return {
-        record["case_id"]: {name: value for name, value in record.items() if name != "latency_s"}
-        for record in bench.records(folder)
-    }
-
-
 # Ids and records
 
 
@@ -194,18 +187,6 @@ def test_the_terminal_shows_repeats_in_one_line(fickle):
         "answers left out of pass@3 and pass^3"
     ]
     assert not any("asked" in line for line in fickle.run("--model=fickle/x", results="b").outlines)
-
-
-def test_workers_give_the_same_records_of_repeats(fickle):
-    grid = ("--bench-serializer=html,csv", "--bench-repeats=3", "--model=fickle/x")
-    alone = fickle.run(*grid, results="with-0")
-    for result in (alone, fickle.run_apart("-n2", *grid, results="with-2")):
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.assert_outcomes(passed=10, failed=6, errors=2)
-    records = without_times(fickle, "with-0")
-    assert len(records) == 18
-    assert records == without_times(fickle, "with-2")
-    assert fickle.summary("with-0") == fickle.summary("with-2")
 
 
 def test_report_shows_the_figures_of_repeats(fickle, capsys):

@@ -200,6 +200,7 @@ GRID = (
     "--bench-shots=2",
     "--bench-serializer=html,csv",
     "--bench-perturbation=none,transpose",
+    "--bench-repeats=2",
 )
 
 
@@ -248,11 +249,12 @@ def without_times(folder: Path) -> dict[str, dict[str, object]]:
 
 def test_workers_give_the_same_records(alone_and_parallel):
     alone, parallel = map(without_times, alone_and_parallel)
-    assert len(alone) == 6 * 2 * 2
+    assert len(alone) == 6 * 2 * 2 * 2
     assert alone == parallel
     counts = [record["outcome"] for record in alone.values()]
-    # q0: 4, q1: 1, q5: 4, q3 csv/transpose: 1; no answer: q4's 4 and one of q3.
-    assert (counts.count("right"), counts.count("no_answer")) == (10, 5)
+    # Asked twice: q0: 8, q5: 8; no answer: q4's 8. A line with a case id is for the first time
+    # only: q1: 1, q3 csv/transpose: 1; no answer: one of q3.
+    assert (counts.count("right"), counts.count("no_answer")) == (18, 9)
 
 
 def test_workers_give_the_same_summary_to_the_byte(alone_and_parallel):

@@ -60,7 +60,9 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
             f"--bench-param=extra_query={json.dumps(QUERY)}",
             "--bench-retries=0",
             "--bench-allure=all",
+            "--bench-gate=starter.no_answer <= 0.5",
             "--junitxml=junit.xml",
+            "-n2",
             "-rA",
             "--showlocals",
             "--tb=long",
@@ -76,7 +78,8 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
     outcomes = [record.outcome for _, record in sorted(run.by_number.items())]
     assert sorted(outcomes) == ["no_answer", "no_answer", "right", "right", "wrong"], run.output
     written = dict(contents(tmp_path))
-    for name in ("junit.xml", "output.txt", "run/report.html, unpacked", "run/run.json"):
+    names = ("report.html, unpacked", "run.json", "records.jsonl", "summary.md")
+    for name in ("junit.xml", "output.txt", *(f"run/{name}" for name in names)):
         assert str(tmp_path / name) in written
     [stored] = [text for name, text in written.items() if "answers" in name and b'"text"' in text]
     assert stored.count(b"Keys: ***, ***, ***, ***, ***") == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.openai_server import Behaviour, OpenAIServer, error, text
-from tests.support.runs import LITELLM, Run, run_pytest
+from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.runs import LITELLM, MODEL, Run, run_pytest
 from tests.support.treb_files import HARBOURS, sample, write_samples
 
 SUITE = """
@@ -22,25 +22,22 @@ LONG = " a" * 2000
 
 
 class Server:
-    """Answers every request, and may refuse the repetition penalty."""
+    """Answers every request."""
 
-    def __init__(self, *, refuses: bool = False) -> None:
+    def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
-        self._refuses = refuses
 
     def __call__(self, body: dict[str, Any]) -> Behaviour:
-        if self._refuses and "repetition_penalty" in body:
-            return error(400, "Unrecognized request argument supplied: repetition_penalty")
         self.bodies.append(body)
         return text("30")
 
 
-def run(folder: Path, server: OpenAIServer, *arguments: str) -> Run:
+def run(folder: Path, server: OpenAIServer, *arguments: str, model: str = LITELLM) -> Run:
     questions = [sample("Table_Selection"), sample("Table_Selection", 2, question=LONG)]
     write_samples(folder / "data" / "treb" / "Table_Selection.json", questions)
     (folder / "data" / "treb" / "csv").mkdir(exist_ok=True)
     (folder / "data" / "treb" / "csv" / "harbours.csv").write_text(HARBOURS, encoding="utf-8")
-    return run_pytest(folder, server, *SETTING, *arguments, count=2, model=LITELLM, suite=SUITE)
+    return run_pytest(folder, server, *SETTING, *arguments, count=2, model=model, suite=SUITE)
 
 
 def outcomes(done: Run) -> dict[str, tuple[Any, ...]]:
@@ -74,14 +71,10 @@ def test_the_setting_sends_its_parameters_and_cuts_long_prompts(tmp_path: Path) 
     assert "prompts are not cut" not in done.output
 
 
-def test_a_refused_penalty_is_left_out_and_with_an_unknown_context_no_prompt_is_cut(
-    tmp_path: Path,
-) -> None:
-    refusing = Server(refuses=True)
-    with OpenAIServer(refusing) as server:
-        done = run(tmp_path, server)
-    assert len(refusing.bodies) == 2, done.output
-    assert all(body["top_p"] == 0.9 for body in refusing.bodies)
-    assert done.output.count("repetition_penalty is left out from now on") == 1
+def test_with_an_unknown_context_no_prompt_is_cut(tmp_path: Path) -> None:
+    taking = Server()
+    with OpenAIServer(taking) as server:
+        done = run(tmp_path, server, model=MODEL)
+    assert len(taking.bodies) == 2, done.output
     assert done.output.count("prompts are not cut, because the model's context is unknown") == 1
     assert not any("prompt_cut" in record.flags for record in done.records.values())
