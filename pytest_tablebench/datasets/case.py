@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import product, repeat
+from itertools import chain, product, repeat
 from typing import Any, NamedTuple
 
 from pytest_tablebench.config.axes import AXES, DIRECT, MODES, TEXT, Axis
@@ -154,9 +154,13 @@ def cross(
     cases are the same as without it.
     """
     # Names are computed once and shared by all cases.
-    endings = _Endings({axis: modes.pop(axis.plural, _usual(axis)) for axis in MODES}, models)
+    named = {axis: modes.pop(axis.plural, _usual(axis)) for axis in MODES}
     if modes:
         raise TypeError(f"there is no axis of {', '.join(modes)}")
+    asked = {axis.name: names for axis, names in named.items()}
+    if shown is not None:  # a picture is asked as such, whatever the modalities are
+        asked["modality"] = tuple(dict.fromkeys(chain.from_iterable(shown.values())))
+    endings = _Endings(named, models, asked)
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
@@ -212,10 +216,15 @@ def cross(
 class _Endings:
     """The names on the further axes and of models, with their part of the ids."""
 
-    def __init__(self, modes: Mapping[Axis, Sequence[str | None]], models: Sequence[str]) -> None:
-        self._modes, self._models = modes, models
+    def __init__(
+        self,
+        modes: Mapping[Axis, Sequence[str | None]],
+        models: Sequence[str],
+        asked: Mapping[str, Sequence[str | None]],
+    ) -> None:
+        self._asked, self._models = asked, models
         self.has_several = max(map(len, modes.values())) > 1
-        self._parts = {axis: _ids_if_several(axis, names) for axis, names in modes.items()}
+        self._parts = {axis.name: _ids_if_several(axis, names) for axis, names in modes.items()}
         self._node_models = self._case_models = dict.fromkeys(models, "")
         if len(models) > 1:
             self._case_models = case_ids(models, 20, digest=False)
@@ -223,11 +232,9 @@ class _Endings:
 
     def all(self, repeats: int) -> Iterator[tuple[dict[str, str | None], str, int, str, str]]:
         """Yield names by axis, model, number of repeat, and the ends of case and node ids."""
-        axes = list(self._modes)
-        for *chosen, model in product(*self._modes.values(), self._models):
-            pairs = list(zip(axes, chosen, strict=True))
-            names = {axis.name: name for axis, name in pairs}
-            parts = [self._parts[axis][name] for axis, name in pairs]
+        for *chosen, model in product(*self._asked.values(), self._models):
+            names = dict(zip(self._asked, chosen, strict=True))
+            parts = [self._parts[axis].get(name, "") for axis, name in names.items()]
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""
                 case_parts = filter(None, [*parts, self._case_models[str(model)], last])

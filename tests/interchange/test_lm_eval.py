@@ -44,7 +44,8 @@ def test_samples_are_cases_and_the_report_shows_them(
     assert "imported from lm-eval 0.4.13; unknown: tables, thresholds, times" in said
     assert "toy_mc                      1.000" in said
     page = (out / "report.html").read_text("utf-8")
-    assert "6 cases; imported from lm-eval 0.4.13; unknown: tables, thresholds" in page
+    assert "6 cases" in page
+    assert "imported from lm-eval 0.4.13; unknown: tables, thresholds" in page
 
 
 def test_without_results_the_model_has_to_be_named(

@@ -71,6 +71,15 @@ def test_ids_stay_short_when_every_name_is_long():
     assert max(map(len, node_ids)) < 100
 
 
+def test_a_serializer_decides_the_modality_of_its_cases_if_no_option_does():
+    shown = {"csv": ["text"], "picture": ["image"]}
+    cases, _ = cross("toy", ["ada"], ["csv", "picture"], ["none"], ["m"], shown=shown)
+    assert [(case.case_id, case.modality) for case in cases] == [
+        ("toy/ada/csv/none", "text"),
+        ("toy/ada/picture/none", "image"),
+    ]
+
+
 @given(TEXTS, TEXTS, TEXTS)
 def test_ids_name_strategy_and_modality_where_a_run_has_several(examples, strategies, models):
     cases, node_ids = cross(
