@@ -157,10 +157,10 @@ def cross(
     named = {axis: modes.pop(axis.plural, _usual(axis)) for axis in MODES}
     if modes:
         raise TypeError(f"there is no axis of {', '.join(modes)}")
-    asked = {axis.name: names for axis, names in named.items()}
+    by_axis = {axis.name: names for axis, names in named.items()}
     if shown is not None:  # a picture is asked as such, whatever the modalities are
-        asked["modality"] = tuple(dict.fromkeys(chain.from_iterable(shown.values())))
-    endings = _Endings(named, models, asked)
+        by_axis["modality"] = tuple(dict.fromkeys(chain.from_iterable(shown.values())))
+    endings = _Endings(named, models, by_axis)
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
@@ -220,9 +220,9 @@ class _Endings:
         self,
         modes: Mapping[Axis, Sequence[str | None]],
         models: Sequence[str],
-        asked: Mapping[str, Sequence[str | None]],
+        by_axis: Mapping[str, Sequence[str | None]],
     ) -> None:
-        self._asked, self._models = asked, models
+        self._by_axis, self._models = by_axis, models
         self.has_several = max(map(len, modes.values())) > 1
         self._parts = {axis.name: _ids_if_several(axis, names) for axis, names in modes.items()}
         self._node_models = self._case_models = dict.fromkeys(models, "")
@@ -232,8 +232,8 @@ class _Endings:
 
     def all(self, repeats: int) -> Iterator[tuple[dict[str, str | None], str, int, str, str]]:
         """Yield names by axis, model, number of repeat, and the ends of case and node ids."""
-        for *chosen, model in product(*self._asked.values(), self._models):
-            names = dict(zip(self._asked, chosen, strict=True))
+        for *chosen, model in product(*self._by_axis.values(), self._models):
+            names = dict(zip(self._by_axis, chosen, strict=True))
             parts = [self._parts[axis].get(name, "") for axis, name in names.items()]
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""
