@@ -126,10 +126,11 @@ def test_a_killed_worker_loses_only_its_own_case(tmp_path: Path) -> None:
         victim, _ = [child for child in children if "-c" in child.cmdline()]  # the two workers
         before = process.lines
         victim.kill()
+        # Before it is noticed, xdist may end with an internal error, because it writes to the dead.
+        process.until(lambda: "replacing crashed worker" in process.output, "a new worker")
         gate.opened.set()
         run = process.wait()
     assert run.exit_code == 1, run.output
-    assert "replacing crashed worker" in run.output
     # Only the case that the worker was running has no answer.
     assert set(run.by_number) == {example.id for example in gate.script.examples}
     [lost] = [record for record in run.records.values() if record.outcome != "right"]
