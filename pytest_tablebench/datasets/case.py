@@ -161,6 +161,7 @@ def cross(
     if shown is not None:  # a picture is asked as such, whatever the modalities are
         by_axis["modality"] = tuple(dict.fromkeys(chain.from_iterable(shown.values())))
     endings = _Endings(named, models, by_axis)
+    all_endings = list(endings.all(repeats))
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
@@ -197,7 +198,7 @@ def cross(
             f"-{short[1][serializer]}-{short[2][perturbation]}{node_tail}",
         )
         for (perturbation, change), (serializer, form) in product(changes.items(), formats.items())
-        for names, model, number, case_tail, node_tail in endings.all(repeats)
+        for names, model, number, case_tail, node_tail in all_endings
         if fits(serializer, names)
     ]
     cases, node_ids = [], []

@@ -18,16 +18,14 @@ from pytest_tablebench.sandbox import Backend, backends, choose
 from pytest_tablebench.sandbox._worker import SandboxProcess
 from pytest_tablebench.sandbox.inside._confine import WITHOUT_NOTICES
 from tests.sandbox.hostile import (
-    HOSTILE,
     SECRET,
-    START,
-    STOPPED,
     World,
     all_backends,
     attack,
     left_behind,
     world,
 )
+from tests.sandbox.hostile_programs import HOSTILE, START, STOPPED
 from tests.support.sandboxes import shared_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -117,6 +117,7 @@ def _compared(loaded: LoadedRun, only: Sequence[Collection[tuple[str, ...]]]) ->
         if all(names_on(record, (axis,)) in names for axis, names in compared)
     ]
     several = [axis for axis, names in compared if len(names) > 1]
+    is_kept = [axis.in_grid or axis in several for axis in JOINED]
     try:
         is_whole = len(records) == len(loaded.records)
         table = loaded.table if is_whole else ScoreTable.from_records(records, answers=raw_digests)
@@ -134,10 +135,8 @@ def _compared(loaded: LoadedRun, only: Sequence[Collection[tuple[str, ...]]]) ->
                 f"{path} asked {printable(record.dataset, 60)} in several {axes}; compare runs "
                 f"with only one of each"
             )
-        cell = tuple(
-            names_on(record, (axis,))[0] if axis.in_grid or axis in several else ""
-            for axis in JOINED
-        )
+        names = zip(names_on(record, JOINED), is_kept, strict=True)
+        cell = tuple(name if kept else "" for name, kept in names)
         rows[Key(record.dataset, record.example_id, cell, record.repeat)] = row
     planned = facts.get("cases_planned")
     about = RunFacts(
