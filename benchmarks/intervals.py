@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from pytest_tablebench.results.intervals import (
+from pytest_tablebench.claims.estimate import (
     Bounds,
     Moments,
     level_bounds,

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_tablebench.claims.gates import judge_gates
-from pytest_tablebench.results import Record, ScoreTable, summarize
+from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.results import Record, ScoreTable
 
 TABLES, PER_TABLE = 12, 10
 MEAN = 0.6

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench import hookspecs
+from pytest_tablebench.claims.estimate import Moments
 from pytest_tablebench.claims.gates._needs import Claim, examples_needed
 from pytest_tablebench.claims.gates._power import TABLE_CORRELATION
 from pytest_tablebench.cli import make_parser
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.results.exit_codes import EXIT_CODES
-from pytest_tablebench.results.intervals import Moments
 
 DOCS = Path(__file__).parent
 _PART = re.compile(r"<!-- (?P<call>.+): begin -->\n.*?<!-- (?P=call): end -->", re.DOTALL)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.estimate import interval
     from pytest_tablebench.claims.gates import judge_gates
     from pytest_tablebench.errors import (
         DataError,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from pytest_tablebench.metrics import Score, postprocess, score
-    from pytest_tablebench.results import analyse, interval
+    from pytest_tablebench.results import analyse
     from pytest_tablebench.results.run_frame import read_run
     from pytest_tablebench.running.assertions import (
         WrongAnswer,
@@ -101,7 +102,8 @@ __getattr__ = lazily(
         ),
         "metrics": ("Score", "postprocess", "score"),
         "tables.perturbations": ("perturb",),
-        "results": ("analyse", "interval"),
+        "claims.estimate": ("interval",),
+        "results": ("analyse",),
         "claims.gates": ("judge_gates",),
         "results.run_frame": ("read_run",),
         "running.scoring": ("score_answer",),

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.gates import judge_gates
+from pytest_tablebench.claims.summary import new_summary
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Record, ScoreRow, read_records
-from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.results import Record, ScoreRow, ScoreTable, read_records
 from pytest_tablebench.results.record import row_values
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
@@ -425,5 +425,5 @@ def test_the_printed_table_equals_that_of_the_run(name: str) -> None:
     parts = getattr(dataset, "parts", None)
     own = {"parts": None if parts is None else list(parts)}
     shown = {"by_dataset": {name: own | {"does_not_apply": left_out and {"": left_out}}}}
-    for line in summary_lines(summary_of(shown, cells), shown):
+    for line in summary_lines(new_summary(shown, ScoreTable.from_records(cells), list), shown):
         assert plain(line.strip()) in plain(FIGURES)

@@ -56,7 +56,7 @@ def _row(kind: str, replies: Sequence[JudgedReply]) -> tuple[str, ...]:
 
 def _share(count: int, total: int) -> str:
     """Return a count of a total, as a share with its interval."""
-    from pytest_tablebench.results.intervals import clopper_pearson
+    from pytest_tablebench.claims.estimate import clopper_pearson
 
     if not total:
         return "-"

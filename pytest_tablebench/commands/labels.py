@@ -127,14 +127,14 @@ def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
 
 
 def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[str]:
+    from pytest_tablebench.claims.calibration import calibrate, summary_entry
+    from pytest_tablebench.claims.people import people_agreement
     from pytest_tablebench.reports.labels_text import (
         CARRIED_OVER,
         calibration_lines,
         judged_lines,
         people_lines,
     )
-    from pytest_tablebench.results.calibration import calibrate, summary_entry
-    from pytest_tablebench.results.people import people_agreement
 
     judge = run.run.get("judge")
     calibration = calibrate(
@@ -166,7 +166,7 @@ def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[st
 
 
 def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
-    from pytest_tablebench.results.calibration import expected_intervals
+    from pytest_tablebench.claims.calibration import expected_intervals
     from pytest_tablebench.results.judges import JUDGED
     from pytest_tablebench.results.label_sample import propose_sample
     from pytest_tablebench.results.labels import COLUMNS, add_sample

@@ -89,6 +89,7 @@ def _written(
 ) -> tuple[list[str], int]:
     """Write the whole run and its reports."""
     from pytest_tablebench.claims.compare import compare_runs
+    from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.claims.verdict import judge_run
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.junit import write_junit
@@ -127,7 +128,7 @@ def _written(
     )
     if options.junitxml is not None:
         write_junit(run, options.junitxml)
-    lines = [*_merge_lines(merge), *summary_lines(run.summary, run.run)]
+    lines = [*_merge_lines(merge), *summary_lines(summary_of(run), run.run)]
     lines += ["", *gate_lines(verdict.gates, run.run)] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
     return [*lines, f"run folder: {printable(str(options.out))}"], code

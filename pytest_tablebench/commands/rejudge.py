@@ -98,6 +98,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.summary import new_summary
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
@@ -109,6 +110,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not options.yes:
         return [*plan, "nothing was asked or written; add --yes to ask"], 0
+    summary = new_summary(judged.run, judged.scores, lambda: judged.records, judged.labels)
     gates = gates_of(options.bench_gate, judged.run, judged.table)
     verdict = _decide(judged, gates, settings, options)
     if options.out is not None:
@@ -116,13 +118,13 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         if options.bench_baseline is not None:
             facts["baseline"] = str(real_path(options.bench_baseline))
         with output_folder(options.out, "rejudge"):
-            write_rejudged(judged, options.out, **facts)
+            write_rejudged(judged, summary, options.out, **facts)
     lines = [
         *_change_lines(judged),
         *plan,
         *agreement_lines(judged.agreement),
         *flip_lines(judged.flips),
-        *summary_lines(judged.summary, judged.run),
+        *summary_lines(summary, judged.run),
     ]
     if verdict.gates:
         lines += ["", *gate_lines(verdict.gates, judged.run)]

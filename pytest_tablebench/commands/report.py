@@ -67,6 +67,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _report(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.reports.further_text import tag_lines
     from pytest_tablebench.reports.paper import (
         load_runs,
@@ -101,7 +102,7 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
         if run.planned is None or len(run.rows) < run.planned:
             lines.append(f"interrupted: {recorded_text(len(run.rows), run.planned)}")
         lines += [line for line in (imported_text(run.run), selection_text(run.run)) if line]
-        summary = load_run(run.path).summary
+        summary = summary_of(load_run(run.path))
         lines += summary_lines(summary, run.run)
         for tag in options.by:
             for name in _tag_names(tag, run.rows):

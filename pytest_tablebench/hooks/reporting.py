@@ -240,19 +240,21 @@ class ReportingHooks:
             session.exitstatus = self.session.ending.exit_code
 
     def _finish(self, exit_status: int) -> None:
+        from pytest_tablebench.claims.summary import summary_of
+
         run, ending, reason = self.session.run, self.session.ending, self._why_stopped()
         if exit_status in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
             run.hand_in()
         self.session.close()
         snapshots = self.config.pluginmanager.getplugin("tablebench-snapshots")
         changes = snapshots.finish(exit_status) if snapshots is not None else {}
-        self.runs = runs = run.writer.finish(exit_status)
+        self.runs = runs = run.writer.finish(exit_status, summary_of)
         for model, loaded in runs.items():
             loaded.changes = changes.get(model)
         for error in run.writer.unfinished:
             text = f"the run folder could not be finished: {error}"
             ending.give_up(text, exit_status, reason)
-        self.summaries = {model: loaded.summary for model, loaded in runs.items()}
+        self.summaries = {model: summary_of(loaded) for model, loaded in runs.items()}
         self._add_pass_rates_to_junit()
         if runs:
             comparison = snapshots.comparison if snapshots is not None else None

@@ -132,6 +132,7 @@ class TerminalHooks:
 
     def _model_lines(self, terminal: Any, model: str, width: int | None) -> list[str]:
         """Return the lines about one model: differences, figures, and next steps."""
+        from pytest_tablebench.claims.outliers import outliers_of
         from pytest_tablebench.reports.ending_text import (
             fitted,
             new_failure_lines,
@@ -144,7 +145,7 @@ class TerminalHooks:
         writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
-        lowest = outlier_lines(self._run.runs[model].outliers)
+        lowest = outlier_lines(outliers_of(self._run.runs[model]))
         if verdict is not None and verdict.comparison is not None:
             worse = verdict.comparison.worse
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest

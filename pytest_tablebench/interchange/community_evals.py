@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.interchange.exporter import LIBRARY, moment, records_by, version_of
 from pytest_tablebench.results.folder import selection_text
@@ -81,7 +82,7 @@ class CommunityEvals:
 
 def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
     scopes: dict[str, Mapping[str, Any]] = {}
-    for benchmark, scope in run.summary["benchmarks"].items():
+    for benchmark, scope in summary_of(run)["benchmarks"].items():
         scopes |= {benchmark: scope} | scope["datasets"]
     return scopes
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
 from pytest_tablebench.interchange.exporter import (
@@ -159,7 +160,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> di
 
 def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
     """Yield the figures of a benchmark's datasets, and its own if it has several datasets."""
-    figures = run.summary["benchmarks"][benchmark]
+    figures = summary_of(run)["benchmarks"][benchmark]
     scopes = dict(figures["datasets"])
     if set(scopes) != {benchmark}:
         scopes[benchmark] = figures

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import new_summary
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._foreign import foreign_fields
 from pytest_tablebench.interchange._instance import recorded_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
-from pytest_tablebench.results import RunFolder
-from pytest_tablebench.results.loaded_run import summary_of
+from pytest_tablebench.results import RunFolder, ScoreTable
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import Record
-from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import parsed_json
@@ -66,8 +65,8 @@ def import_run(
     if not case_records:
         raise DataError(f"{printable(str(evaluations[0].path))}: contains no case")
     run = _run_facts(evaluations, case_records, model)
-    summary = summary_of(run, case_records)  # raises `DataError` for records that form no table
-    add_spending(summary, lambda: case_records)
+    table = ScoreTable.from_records(case_records)  # raises `DataError` if they form no table
+    summary = new_summary(run, table, lambda: case_records)
     folder = RunFolder(out)
     try:
         for record in case_records:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import GRID, MODES, names_on
 from pytest_tablebench.interchange._instance import messages_of
 from pytest_tablebench.interchange.every_eval_ever import LOCAL
@@ -156,7 +157,7 @@ class _Log:
         }
 
     def _scope(self) -> Mapping[str, Any]:
-        benchmarks = self.run.summary["benchmarks"].values()
+        benchmarks = summary_of(self.run)["benchmarks"].values()
         return next(
             dict(benchmark["datasets"][self.dataset])
             for benchmark in benchmarks

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.summary import informative_parts
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
-from pytest_tablebench.results import informative_parts
 from pytest_tablebench.util.names import counted, out_of, printable, unknown_name
 
 __all__ = [

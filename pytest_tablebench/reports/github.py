@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from pytest_tablebench.claims.summary import informative_checks
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.corrected_text import (
@@ -36,7 +37,6 @@ from pytest_tablebench.reports.further_text import (
     scopes,
 )
 from pytest_tablebench.reports.retirement_text import retirement_lines
-from pytest_tablebench.results import informative_checks
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.markdown import code

@@ -9,8 +9,8 @@ from pytest_tablebench.reports.formats import number
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.calibration import Bias, Calibration
-    from pytest_tablebench.results.people import AgreementFigure, PeopleAgreement
+    from pytest_tablebench.claims.calibration import Bias, Calibration
+    from pytest_tablebench.claims.people import AgreementFigure, PeopleAgreement
 
 MOST_GROUPS = 30
 """The number of lines of the table by dataset and tag."""

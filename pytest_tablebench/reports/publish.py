@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.texts import TEXTS, read_texts
@@ -156,7 +157,7 @@ def _write_summary(
     folder_text, on_github = (
         summary_markdown(
             run.run,
-            run.summary,
+            summary_of(run),
             gates,
             comparison=comparison,
             snapshots=kinds,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.config.axes import GRID, NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
@@ -35,7 +36,6 @@ from pytest_tablebench.reports.further_text import (
     strategy_rows,
 )
 from pytest_tablebench.reports.labels_text import judged_lines
-from pytest_tablebench.results import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.util.names import counted, printable, tied
 from pytest_tablebench.util.programs import program
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pytest_tablebench.results._aggregate import summarize
-
-if TYPE_CHECKING:
-    from pytest_tablebench.results.score_table import ScoreTable
+from typing import Any, NamedTuple
 
 CHANGING = ("wrong", "several")
 """The verdicts of corrections that change the gold of an example that is not left out."""
@@ -78,25 +73,3 @@ def corrections_entry(file: str, digest: str, cases: Iterable[CorrectedCase]) ->
     counts = corrected_counts(cases)
     del counts["reasons"]
     return {"file": file, "digest": digest, **counts}
-
-
-def corrected_summary(table: ScoreTable) -> dict[str, Any]:
-    """Return the figures of a run by the corrected gold, in the form of `summarize`.
-
-    The whole, each benchmark and each dataset also have the entries of `corrected_counts`. A
-    dataset that is left out as a whole is missing.
-    """
-    cases = [_case(table, row, entry) for row, entry in table.corrections.items()]
-    summary = summarize(table.corrected)
-    for name, benchmark in summary["benchmarks"].items():
-        benchmark.update(corrected_counts(case for case in cases if case.benchmark == name))
-        for dataset, scope in benchmark["datasets"].items():
-            scope.update(corrected_counts(case for case in cases if case.dataset == dataset))
-    return {**corrected_counts(cases), **summary}
-
-
-def _case(table: ScoreTable, row: int, entry: Mapping[str, Any]) -> CorrectedCase:
-    benchmark, dataset, example = (
-        table.case(row, axis) for axis in ("benchmark", "dataset", "example")
-    )
-    return CorrectedCase(benchmark, dataset, example, entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -223,21 +223,32 @@ class RunWriter:
         """Return the current content of a model's `run.json`."""
         return self._run_data(self.model_runs[model])
 
-    def finish(self, exit_code: int) -> dict[str, LoadedRun]:
+    def finish(
+        self, exit_code: int, summarize: Callable[[LoadedRun], Mapping[str, Any]]
+    ) -> dict[str, LoadedRun]:
         """Write `summary.json` and the final `run.json`; return the runs by model.
 
+        `summarize` returns the content of the former.
         A folder that cannot be finished is left out; `unfinished` contains the reason.
         """
         runs = {}
         for model, model_run in self.model_runs.items():
             try:
                 if model_run.folder is not None:
-                    runs[model] = self._finish_one(model_run, model_run.folder, exit_code)
+                    runs[model] = self._finish_one(
+                        model_run, model_run.folder, exit_code, summarize
+                    )
             except OSError as error:
                 self.unfinished.append(str(error))
         return runs
 
-    def _finish_one(self, model_run: ModelRun, folder: RunFolder, exit_code: int) -> LoadedRun:
+    def _finish_one(
+        self,
+        model_run: ModelRun,
+        folder: RunFolder,
+        exit_code: int,
+        summarize: Callable[[LoadedRun], Mapping[str, Any]],
+    ) -> LoadedRun:
         folder.check()
         if model_run.written > len(model_run.rows):
             with contextlib.suppress(OSError):  # older lines remain, but only the last counts
@@ -246,7 +257,7 @@ class RunWriter:
         run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
         if self.settings.labels is not None:
             write_labels(run.path, taken_labels(self.settings.labels, run.records))
-        folder.write_summary(run.summary)
+        folder.write_summary(summarize(run))
         run.run = folder.write_run(data)
         folder.close()
         model_run.texts.close()

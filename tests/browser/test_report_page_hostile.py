@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.results import RunFolder, summarize
+from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.browser import Watched, wait_for
 from tests.support.page_files import changed, gate_result

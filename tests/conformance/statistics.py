@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from pytest_tablebench.claims.estimate import clopper_pearson, holm
 from pytest_tablebench.claims.gates import judge_gates, mcnemar
 from pytest_tablebench.claims.gates._power import power, smallest_drop
-from pytest_tablebench.results.intervals import clopper_pearson, holm
 
 from .betting import Wealth
 from .replay import Record, differences, replays

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html.board import write_leaderboard
@@ -103,8 +104,8 @@ def test_a_run_without_clusters_is_judged_by_examples(place: Place, capsys) -> N
         place.path / "run/report.html"
     ).read_text("utf-8")
     loaded = load_run(place.path / "run")
-    assert "the records do not name the tables" in summary_markdown(loaded.run, loaded.summary)
-    assert loaded.summary["benchmarks"]["own"]["n_clusters"] is None
+    assert "the records do not name the tables" in summary_markdown(loaded.run, summary_of(loaded))
+    assert summary_of(loaded)["benchmarks"]["own"]["n_clusters"] is None
     # Scoring again opens the dataset, which names the tables.
     again = ["rejudge", "run", "--bench-data=data", "--bench-compat=fixed", "--out=new"]
     assert main([*again, "--bench-gate", "shop.performance >= 0.3"]) == 11

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.results import ScoreRow
 
 
 def summary(cut_off: int, truncated: int, cases: int = 50) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.gates import GateResult
+from pytest_tablebench.claims.outliers import Outlier
 from pytest_tablebench.reports.ending_text import (
     fitted,
     new_failure_lines,
@@ -18,7 +19,6 @@ from pytest_tablebench.reports.ending_text import (
     rerun_line,
 )
 from pytest_tablebench.reports.formats import fitting, left_out_lines
-from pytest_tablebench.results.outliers import Outlier
 
 
 def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer") -> Outlier:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.further_text import further_lines, scope_row, tag_lines
 from pytest_tablebench.reports.terminal import data_lines, summary_lines
-from pytest_tablebench.results import summarize
-from tests.results.test_slices import cell, example
+from tests.claims.test_slices import cell, example
 
 RECORDS = [
     *example("e1", "aaab", "a", tags={"kind": "sum"}, parts={"em": 0.5, "judge": 1.0}),

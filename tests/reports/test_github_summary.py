@@ -19,6 +19,7 @@ from pytest_tablebench.claims.compare import (
 )
 from pytest_tablebench.claims.compare._types import Answers
 from pytest_tablebench.claims.gates import GateResult
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.github import (
     STEP_SUMMARY_LIMIT,
@@ -26,7 +27,7 @@ from pytest_tablebench.reports.github import (
     summary_markdown,
     write_summary,
 )
-from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.results import ScoreRow
 
 RUN = {
     "model": "gpt-x",

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError, analyse
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.paper._runs import RunData, RunRow, differences
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import ScoreRow, ScoreTable, summarize
+from pytest_tablebench.results import ScoreRow, ScoreTable
 from pytest_tablebench.results.analyses.grid import read_scores
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 

@@ -12,12 +12,13 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan_text import plan_lines
 from pytest_tablebench.reports.retirement_text import SOON, retirement_line, retirement_lines
-from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan
 from tests.support.run_folders import write_run

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.terminal import data_lines, missing_lines, summary_lines
-from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.results import ScoreRow
 
 NAMES = st.text(st.characters(), min_size=1, max_size=90)
 

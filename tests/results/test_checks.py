@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
@@ -125,7 +126,7 @@ def test_two_tests_make_one_record_in_any_order(
     for sent in reversed(messages) if is_reversed else messages:
         writer.receive(sent)
     assert writer.complete("m")
-    summary = writer.finish(1)["m"].summary["benchmarks"]["toys"]
+    summary = summary_of(writer.finish(1, summary_of)["m"])["benchmarks"]["toys"]
     [line] = lines(writer)
     assert line["checks"] == {"test_base": True, "test_tone": False}
     assert (line["outcome"], line["score"], line["passed"]) == (outcome, score, score == 1)
@@ -159,7 +160,7 @@ def test_a_further_attempt_of_an_item_replaces_its_record(writer) -> None:
     writer.receive(message(BASE, None, answered=False))
     [kept] = read_records(writer.model_runs["m"].path)
     assert (kept.outcome, kept.checks) == ("no_answer", {"test_base": None})
-    writer.finish(0)
+    writer.finish(0, summary_of)
     assert len(lines(writer)) == 1
 
 
@@ -179,7 +180,7 @@ def test_a_folder_that_cannot_be_finished_does_not_stop_the_others(tmp_path):
     for model in ("m", "n"):
         writer.receive(replace(message(BASE, True), model=model))
     (tmp_path / "one" / "records.jsonl").unlink()
-    finished = writer.finish(0)
+    finished = writer.finish(0, summary_of)
     assert list(finished) == ["n"]
     assert (tmp_path / "two" / "summary.json").is_file()
     [problem] = writer.unfinished

@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.judged_cases import judged_cases
@@ -157,7 +158,7 @@ def test_labels_are_shown_with_the_corrected_mean(run: Path, capsys: Any) -> Non
     figure = json.loads(target.read_text())["judged"]["datasets"]["d"]
     assert figure["naive"] == pytest.approx(0.5)
     assert figure["ci95"][0] < figure["value"] < 0.5 < figure["ci95"][1]
-    assert load_run(run).summary["judged"]["n_labels"] == 30
+    assert summary_of(load_run(run))["judged"]["n_labels"] == 30
 
 
 @given(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import new_summary
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
@@ -26,7 +27,8 @@ def test_a_threshold_changes_verdicts_and_no_score(tmp_path):
     assert [case.score for case in rejudged.records] == [1, 0.5, 0.25, 0, 0.5, 0.5, None, 1]
     assert (rejudged.better, rejudged.worse, rejudged.scored, rejudged.rescored) == (3, 0, 0, 0)
     # Two of four, and three of three answered.
-    assert rejudged.summary["benchmarks"]["toys"]["pass_rate"] == 0.75
+    summary = new_summary(rejudged.run, rejudged.scores, lambda: rejudged.records)
+    assert summary["benchmarks"]["toys"]["pass_rate"] == 0.75
     assert rejudged.run["thresholds"] == {"toy": 0.5}
 
 
@@ -95,7 +97,8 @@ def test_the_new_run_folder_is_complete(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     rejudged = rejudge(run, thresholds={"toy": 0.5})
-    write_rejudged(rejudged, tmp_path / "b", gates=["toy.performance >= 0.1"])
+    figures: dict[str, object] = {"benchmarks": {}}
+    write_rejudged(rejudged, figures, tmp_path / "b", gates=["toy.performance >= 0.1"])
     assert list(read_records(tmp_path / "b")) == list(rejudged.records)
     assert read_run_json(tmp_path / "b") == {
         "schema": 2,
@@ -103,10 +106,10 @@ def test_the_new_run_folder_is_complete(tmp_path):
         "gates": ["toy.performance >= 0.1"],
     }
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))
-    assert summary == {"schema": 2, **rejudged.summary}
+    assert summary == {"schema": 2, **figures}
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     with pytest.raises(SettingsError, match="already contains a run"):
-        write_rejudged(rejudged, tmp_path / "b")
+        write_rejudged(rejudged, figures, tmp_path / "b")
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path):

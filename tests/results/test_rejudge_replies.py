@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.summary import new_summary
 from pytest_tablebench.datasets import Dataset, Example, PromptParts, Source, SourceFacts
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, Score
@@ -123,7 +124,9 @@ def test_thoughts_in_replies_of_earlier_versions_are_removed(tmp_path, toy):
     ]
     assert [tuple(case.flags) for case in fixed.records] == [(), (), ("other",), ("truncated",)]
     assert [case.raw for case in fixed.records] == [case.raw for case in cases]
-    whole = fixed.summary["benchmarks"]["toys"]["datasets"]["toy"]
+    whole = new_summary(fixed.run, fixed.scores, lambda: fixed.records)["benchmarks"]["toys"][
+        "datasets"
+    ]["toy"]
     assert (whole["cut_off"], whole["truncated"]) == (0.5, 0.25)
     back = rejudge(write_run(tmp_path / "b", fixed.records), compat="reference", registry=toy[1])
     assert [(case.outcome, case.score, case.threshold) for case in back.records] == [

@@ -17,10 +17,11 @@ import pytest
 
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.gates import judge_gates
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
-from pytest_tablebench.results import read_records, read_run_json, summarize
+from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.results.texts import PromptText, read_texts
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 
@@ -97,7 +98,7 @@ def test_a_run_of_schema_1_is_judged_again(tmp_path):
     assert [case.passed for case in rejudged.records] == [True] * 4
     assert (rejudged.scored, rejudged.rescored, rejudged.better, rejudged.worse) == (4, 0, 2, 0)
     assert {(case.part, case.threshold) for case in rejudged.records} == {("exact_match", 0.0)}
-    write_rejudged(rejudged, tmp_path / "new")
+    write_rejudged(rejudged, {}, tmp_path / "new")
     new = [case.to_line() for case in read_records(tmp_path / "new")]
     assert new == [case.to_line() for case in rejudged.records]
 
@@ -119,7 +120,7 @@ def test_records_of_schema_1_have_the_threshold_of_their_run(old):
 
 
 def test_a_run_of_schema_1_is_compared_with_a_current_run(old, tmp_path):
-    write_rejudged(rejudge(old, compat="fixed"), tmp_path / "new")
+    write_rejudged(rejudge(old, compat="fixed"), {}, tmp_path / "new")
     comparison = compare_runs(old, tmp_path / "new")
     # Schema 1 does not record the threshold, which counts as no difference.
     assert [difference.name for difference in comparison.differences if difference.unlike] == []

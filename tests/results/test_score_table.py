@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
+from pytest_tablebench.claims.summary._examples import Examples
 from pytest_tablebench.results import ScoreRow, ScoreTable
-from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
 from pytest_tablebench.results.score_table import ScoreTableBuilder, benchmarks_of, raw_digests
 from pytest_tablebench.results.sheets import sheets

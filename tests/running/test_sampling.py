@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.claims.summary._repeats import sampling_cost
 from pytest_tablebench.datasets.case import cross, draw_configurations
-from pytest_tablebench.results import ScoreRow, summarize
-from pytest_tablebench.results._repeats import sampling_cost
+from pytest_tablebench.results import ScoreRow
 
 GRID = list(product(["none", "transpose"], ["html", "csv", "json"]))
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.results import Record, RunFolder, summarize
+from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 
 __all__ = ["CHANGES", "FORMATS", "make_records", "record", "write_run"]

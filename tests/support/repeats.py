@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.results import ScoreRow
 
 __all__ = ["RUN", "SCORES", "dataset_scope", "repeats", "runs"]
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.results import Record, RunFolder, summarize
+from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.results import Record, RunFolder
 
 __all__ = ["GRID", "Given", "record", "run_facts", "write_pair", "write_run"]
 

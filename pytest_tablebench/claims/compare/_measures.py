@@ -9,9 +9,9 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.compare._types import Measure, MeasureDifference
+from pytest_tablebench.claims.estimate import moments, paired_bounds
 from pytest_tablebench.claims.gates import mcnemar, sign_flip
 from pytest_tablebench.results.figures import example_values, mean
-from pytest_tablebench.results.intervals import moments, paired_bounds
 from pytest_tablebench.results.sheets import (
     Configuration,
     ScoreSheet,

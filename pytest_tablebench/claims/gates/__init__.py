@@ -1,5 +1,6 @@
 """Gates: bounds on the figures of a run, judged with their uncertainty (spec: statistics.md)."""
 
+from pytest_tablebench.claims.estimate import mcnemar, sign_flip
 from pytest_tablebench.claims.gates._evaluation import cut_short, judge_gates
 from pytest_tablebench.claims.gates._grammar import (
     Gate,
@@ -20,7 +21,6 @@ from pytest_tablebench.claims.gates._result import (
 )
 from pytest_tablebench.claims.gates._scopes import without_tags
 from pytest_tablebench.claims.gates._stopping import StoppingRule, order
-from pytest_tablebench.results.intervals import mcnemar, sign_flip
 
 __all__ = [
     "Gate",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pytest_tablebench.claims.estimate import (
+    holm,
+)
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import (
     GateResult,
-)
-from pytest_tablebench.results.intervals import (
-    holm,
 )
 
 

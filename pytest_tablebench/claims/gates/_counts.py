@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.gates._grammar import Gate
-from pytest_tablebench.claims.gates._result import GateResult, decide, number
-from pytest_tablebench.claims.gates._scopes import Scopes
-from pytest_tablebench.claims.gates._sides import about
-from pytest_tablebench.results.clusters import ClusteredMean, numbered
-from pytest_tablebench.results.intervals import (
+from pytest_tablebench.claims.clusters import ClusteredMean, numbered
+from pytest_tablebench.claims.estimate import (
     EQUAL,
     Moments,
     clopper_pearson,
     level_bounds,
 )
+from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._result import GateResult, decide, number
+from pytest_tablebench.claims.gates._scopes import Scopes
+from pytest_tablebench.claims.gates._sides import about
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of

@@ -7,6 +7,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from pytest_tablebench.claims.estimate import (
+    Moments,
+    failure_tail,
+    level_bounds,
+    moments,
+    paired_bounds,
+)
 from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
@@ -26,13 +33,6 @@ from pytest_tablebench.claims.gates._sides import Key, read_side, read_table
 from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrections import overlay_of
-from pytest_tablebench.results.intervals import (
-    Moments,
-    failure_tail,
-    level_bounds,
-    moments,
-    paired_bounds,
-)
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, printable, unknown_name
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 
+from pytest_tablebench.claims.estimate import TIE, Moments, level_bounds, paired_bounds
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, decide, number
-from pytest_tablebench.results.intervals import TIE, Moments, level_bounds, paired_bounds
 from pytest_tablebench.util.names import are, counted
 
 POWER = 0.80

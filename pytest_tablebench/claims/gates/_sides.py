@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.summary import FORMER
 from pytest_tablebench.config.axes import NAMED
-from pytest_tablebench.results.memory import FORMER
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import (
     ScoreTable,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.claims.estimate import clopper_pearson
 from pytest_tablebench.claims.history._changes import changes_between, dataset_names
 from pytest_tablebench.claims.history._past_runs import PastRun
-from pytest_tablebench.results.intervals import clopper_pearson
 from pytest_tablebench.util.entries import mapping
 
 HISTORY_MEASURES: Mapping[str, str] = {

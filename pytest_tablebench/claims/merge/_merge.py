@@ -12,12 +12,13 @@ from pytest_tablebench.claims.gates import recorded_gates
 from pytest_tablebench.claims.merge._labels import MergedLabels
 from pytest_tablebench.claims.merge._parts import MERGED, RunParts, read_parts
 from pytest_tablebench.claims.merge._records import MergedRecords
+from pytest_tablebench.claims.summary import THINKING, summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
+from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
@@ -60,7 +61,7 @@ class Merge:
         self._labels.write(out)
         run = folder.write_run(self.run)
         loaded = LoadedRun(out, run, self.table)
-        folder.write_summary(loaded.summary)
+        folder.write_summary(summary_of(loaded))
         if self._changes is not None:
             write_changes(out, self._changes)
         return loaded

@@ -9,9 +9,9 @@ from typing import Any
 from pytest_tablebench.claims.compare import RunComparison
 from pytest_tablebench.claims.differences import Difference, sent_differences
 from pytest_tablebench.claims.migration._types import Latency, Side
+from pytest_tablebench.claims.summary import spent_on
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
-from pytest_tablebench.results.spending import spent_on
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted, out_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.summary import informative_parts
 from pytest_tablebench.reports.further_text import PARTS, scopes
-from pytest_tablebench.results import informative_parts
 
 ROWS = 1000
 """The most rows of all tables by tag, so that a page stays small."""

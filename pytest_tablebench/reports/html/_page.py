@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.outliers import Outlier, outliers_of
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
@@ -34,7 +36,6 @@ from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.outliers import Outlier
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.snapshots import word_diff as diff_words
@@ -108,7 +109,7 @@ def write_page(
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
     loaded = load_run(loaded)
-    run, summary, folder = loaded.run, loaded.summary, loaded.path
+    run, summary, folder = loaded.run, summary_of(loaded), loaded.path
     tags = _further_figures.numbered_tags(summary)
     if comparison is not None or (ahead is not None and not ahead.is_whole(len(loaded.scores))):
         ahead = None
@@ -150,7 +151,7 @@ def write_page(
         "gates": list(gates),
         "methods_of_gates": method_lines(gates),
         "totals": _totals(summary, records, comparison),
-        "lowest": _lowest(loaded.outliers),
+        "lowest": _lowest(outliers_of(loaded)),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
         "taken": [*_taken(run, records), *retirement_lines(run, today)],
         "rows": _facts.dataset_rows(summary),

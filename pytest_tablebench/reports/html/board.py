@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.reports.html._figures import Plot
 from pytest_tablebench.reports.html._plots import read_plots
@@ -29,7 +30,6 @@ from pytest_tablebench.reports.paper._runs import (
 from pytest_tablebench.reports.paper._write import PaperReport
 from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper.text import PaperTable, labelled_notes, shown, text_columns
-from pytest_tablebench.results import summarize
 from pytest_tablebench.results.score_table import EQUAL, ScoreTable
 from pytest_tablebench.util.names import printable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.reports.formats import percent
@@ -12,7 +13,6 @@ from pytest_tablebench.reports.paper._entries import SINGLE
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
 from pytest_tablebench.reports.paper._runs import RunData, RunRow, runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
-from pytest_tablebench.results import summarize
 from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.util.names import counted, printable
 

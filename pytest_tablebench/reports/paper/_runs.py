@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import is_memory_test, summarize
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.further_text import memory_lines
-from pytest_tablebench.results import ScoreRow, read_records, read_run_json, summarize
+from pytest_tablebench.results import ScoreRow, read_records, read_run_json
 from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
-from pytest_tablebench.results.memory import is_memory_test
 from pytest_tablebench.results.record import row_values
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import out_of, printable

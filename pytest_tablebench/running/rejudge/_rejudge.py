@@ -16,16 +16,13 @@ from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.calibration import summary_entry
 from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json, recorded_text
 from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
-from pytest_tablebench.results.labelled_cases import decided, labelled_cases
+from pytest_tablebench.results.labelled_cases import decided
 from pytest_tablebench.results.labels import Label, read_labels, write_labels
-from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import ASSERTION, Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
-from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
@@ -55,7 +52,6 @@ class Rejudged:
     origin: Path
     run: Mapping[str, Any]
     records: tuple[Record, ...]
-    summary: Mapping[str, Any]
     scored: int
     rescored: int
     better: int
@@ -185,17 +181,12 @@ def rejudge(
         run_data["rejudged"]["flips"] = {name: flips[name] for name in FLIP_COUNTS}
         run_data["judge"] = plan.model
         run_data |= totals_with(run, records, judged)
-    summary = summary_of(run_data, judged)
-    add_spending(summary, lambda: judged)
-    if labels:
-        summary["judged"] = summary_entry(labelled_cases(judged, labels))
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
         origin=path,
         run=run_data,
         records=tuple(judged),
-        summary=summary,
         scored=sum(rescorable(record) for record in records) if compat is not None else 0,
         rescored=sum(_differ(old.score, new.score) for old, new in pairs),
         better=flipped[False, True],
@@ -230,7 +221,7 @@ def _by_another(
         judge.close()
 
 
-def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
+def write_rejudged(rejudged: Rejudged, summary: Mapping[str, Any], out: Path, **facts: Any) -> None:
     """Write a new run folder, with `facts` (such as the gates) in its run.json.
 
     Raises `SettingsError` if the folder contains a run or cannot be written.
@@ -245,7 +236,7 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
         merge_media([rejudged.origin], out)
         if rejudged.labels:
             write_labels(out, rejudged.labels)
-        folder.write_summary(rejudged.summary)
+        folder.write_summary(summary)
         folder.write_run({**rejudged.run, **facts})
 
 

@@ -1,0 +1,180 @@
+"""Settings that ask the same question: differences to the last, and the cheapest not worse.
+
+Settings are the names on an axis such as the setting, in its order; the last is the reference. A
+setting is *not worse* than it if its score is higher, or lower by less than a margin: the usual
+test of non-inferiority, on pairs (`failure_tail`, statistics.md sections 3 and 8). With several
+settings both directions have Holm's correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any, Literal
+
+from pytest_tablebench.claims.estimate import Moments, failure_tail, holm, moments, paired_bounds
+from pytest_tablebench.config.axes import Axis
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.sheets import ScoreSheet, aligned
+from pytest_tablebench.util.arrays import np
+
+MARGIN = 0.01
+"""By how much the score of a setting may be lower than the score of the reference."""
+
+TAIL = 0.025
+"""The error of each direction, so that verdicts agree with the 95 % intervals."""
+
+_MOST = 10_000.0
+"""The largest multiple of the examples that is named as enough to decide."""
+
+State = Literal["not worse", "worse", "undecided"]
+
+
+def settings_of(sheets: Iterable[ScoreSheet], axis: Axis) -> list[str]:
+    """Return the names of datasets on an axis, in its order; empty without several."""
+    names = {name for sheet in sheets for name in sheet.names(axis.name)} - {""}
+    return axis.order(names) if len(names) > 1 else []
+
+
+def paired_settings(
+    sheets: Sequence[ScoreSheet], axis: Axis, settings: Sequence[str], margin: float = MARGIN
+) -> dict[str, dict[str, Any]]:
+    """Return the difference of each of `settings` on an axis to the last, by name.
+
+    Each entry has `difference`, `ci95` and `method`, the one-sided p-values `p` (of "not worse")
+    and `p_worse`, `state`, `n_examples`, and `more_examples`: about how many further examples
+    would decide if the difference and its spread stay as they are; None if that needs none, or
+    more than 10,000 times as many. Figures are None with fewer than two examples or tables.
+    """
+    *others, reference = settings
+    stats = {setting: _differences(sheets, axis, setting, reference) for setting in others}
+    usable = {setting: entry for setting, entry in stats.items() if entry is not None}
+    tails = {setting: _tails(entry, margin) for setting, entry in usable.items()}
+    verdicts: dict[str, State] = dict.fromkeys(others, "undecided")
+    states: tuple[State, ...] = ("not worse", "worse")
+    for place, state in enumerate(states):
+        rejected = holm([tail[place] for tail in tails.values()], TAIL, len(others))
+        verdicts |= {name: state for name, is_so in zip(tails, rejected, strict=True) if is_so}
+    entries: dict[str, dict[str, Any]] = {}
+    for setting, entry in stats.items():
+        figures: dict[str, Any] = dict.fromkeys(
+            ("difference", "ci95", "method", "p", "p_worse", "more_examples")
+        )
+        if entry is not None:
+            low, high, method = paired_bounds(entry, TAIL)
+            p, p_worse = tails[setting]
+            figures |= {"difference": entry.mean, "ci95": [low, high], "method": method}
+            figures |= {"p": p, "p_worse": p_worse}
+            if verdicts[setting] == "undecided":
+                figures["more_examples"] = _more_examples(entry, margin, TAIL / len(others))
+        n = entry.n if entry is not None else 0
+        entries[setting] = {**figures, "n_examples": n, "state": verdicts[setting]}
+    return entries
+
+
+def _tails(stats: Moments, margin: float) -> tuple[float, float]:
+    """Return the one-sided p-values of "not worse" and of "worse"."""
+    not_worse = failure_tail(stats, -margin, above=False, paired=True)
+    return not_worse, failure_tail(stats, -margin, above=True, paired=True)
+
+
+def _differences(
+    sheets: Sequence[ScoreSheet], axis: Axis, setting: str, reference: str
+) -> Moments | None:
+    """Return the moments of the examples' differences in score; None without enough of them.
+
+    Only configurations that both settings answered count.
+    """
+    values, groups = [], []
+    for sheet in sheets:
+        before, after = aligned(_part(sheet, axis, reference), _part(sheet, axis, setting))
+        differences = means(after.scores - before.scores)
+        is_used = np.isfinite(differences)
+        if not is_used.any():
+            return None
+        clusters = (
+            None if sheet.groups is None else dict(zip(sheet.examples, sheet.groups, strict=True))
+        )
+        used: list[Hashable] | None = None
+        if clusters is not None:
+            pairs = zip(after.examples, is_used.tolist(), strict=True)
+            used = [clusters[example] for example, has_pair in pairs if has_pair]
+        values.append(differences[is_used])
+        groups.append(used)
+    return moments(values, groups)
+
+
+def _part(sheet: ScoreSheet, axis: Axis, setting: str) -> ScoreSheet:
+    """Return the cells of a setting, with the names of the other axes only."""
+    part = sheet.part(axis.name, setting)
+    return part.over(tuple(name for name in part.axes if name != axis.name))
+
+
+def _more_examples(stats: Moments, margin: float, tail: float) -> int | None:
+    """Return how many further examples would bring one of the p-values below `tail`.
+
+    The variance of a mean falls with the number of examples; its degrees of freedom and its
+    effective number rise with it.
+    """
+    side = 0 if stats.mean > -margin else 1
+
+    def is_decided(times: float) -> bool:
+        df = None if stats.df is None else stats.df * times
+        scaled = replace(stats, variance=stats.variance / times, df=df, size=stats.size * times)
+        return _tails(scaled, margin)[side] < tail
+
+    low, high = 1.0, 2.0
+    while not is_decided(high):
+        low, high = high, high * 2
+        if high > _MOST:
+            return None
+    while (high - low) * stats.n > 0.5:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_decided(middle) else (middle, high)
+    return max(1, ceil(stats.n * (high - 1) - 1e-9))
+
+
+def choose(figures: Mapping[str, Mapping[str, Any]], reference: str, axis: Axis) -> dict[str, Any]:
+    """Return the cheapest setting that is not worse than the reference, under `cheapest`.
+
+    `figures` are the entries by setting, with `paired` (but for the reference) and the price of an
+    answer. The price is the cost if it is known for all settings, else the tokens of the replies,
+    else the order of the axis; `by` says which. `cheapest` is None if no cheaper setting is shown
+    to be as good, but some could be: these are `undecided`, and `more_examples` would decide all of
+    them. `share` is the price relative to the reference's.
+    """
+    by, price = _prices(figures, axis)
+    cheaper = [name for name in figures if name != reference and price[name] < price[reference]]
+    as_good = [name for name in cheaper if _paired(figures[name])["state"] == "not worse"]
+    cheapest = min([*as_good, reference], key=lambda name: price[name])
+    undecided = [
+        name
+        for name in cheaper
+        if _paired(figures[name])["state"] == "undecided" and price[name] < price[cheapest]
+    ]
+    numbers = [_paired(figures[name])["more_examples"] for name in undecided]
+    chosen = None if cheapest == reference and undecided else cheapest
+    has_share = chosen is not None and by != "order" and price[reference] > 0
+    return {
+        "cheapest": chosen,
+        "by": by,
+        "share": price[cheapest] / price[reference] if has_share else None,
+        "undecided": sorted(undecided, key=lambda name: price[name]),
+        "more_examples": None if None in numbers else max(numbers, default=None),
+    }
+
+
+def _paired(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    paired: Mapping[str, Any] = entry["paired"]
+    return paired
+
+
+def _prices(figures: Mapping[str, Mapping[str, Any]], axis: Axis) -> tuple[str, dict[str, float]]:
+    """Return what prices are measured in, and the price of each setting."""
+    for by, key in (("cost", "usd_per_answer"), ("tokens", "tokens_per_answer")):
+        values = {name: entry.get(key) for name, entry in figures.items()}
+        prices = {name: value for name, value in values.items() if value is not None}
+        if len(prices) == len(figures):
+            return by, prices
+    return "order", {name: float(place) for place, name in enumerate(axis.order(figures))}

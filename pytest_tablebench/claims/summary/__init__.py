@@ -1,0 +1,29 @@
+"""The figures of a run: the content of `summary.json`, and what is notable in it."""
+
+from pytest_tablebench.claims.summary._further_figures import informative_parts
+from pytest_tablebench.claims.summary._memory import FORMER, is_memory_test
+from pytest_tablebench.claims.summary._scopes import (
+    Spread,
+    informative_checks,
+    same_meaning,
+    spread,
+    summarize,
+)
+from pytest_tablebench.claims.summary._spending import add_spending, spent_on
+from pytest_tablebench.claims.summary._summary import THINKING, new_summary, summary_of
+
+__all__ = [
+    "FORMER",
+    "THINKING",
+    "Spread",
+    "add_spending",
+    "informative_checks",
+    "informative_parts",
+    "is_memory_test",
+    "new_summary",
+    "same_meaning",
+    "spent_on",
+    "spread",
+    "summarize",
+    "summary_of",
+]

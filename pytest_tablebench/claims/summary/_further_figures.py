@@ -1,0 +1,136 @@
+"""Compute the figures of named parts of the score, and of consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.claims.estimate import ci95, moments, paired_bounds
+from pytest_tablebench.claims.summary._examples import Examples
+from pytest_tablebench.results.figures import mean
+from pytest_tablebench.util.arrays import np
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Floats
+
+SHOWN = 6
+"""The number of parts to show if a dataset does not declare which."""
+
+THRESHOLDS = tuple(step / 10 for step in range(10, -1, -1))
+"""The shares of agreement below which an abstaining model gives no answer."""
+
+
+def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
+    """Return the named parts of the score that all datasets of a scope have, under `parts`.
+
+    `mean` is the mean over datasets of the mean over examples of the mean over configurations.
+    `ci95` is its interval if all values are from 0 to 1. `n_examples` and `n_cases` have the part;
+    `absent` is the number of answered configurations without it. `is_score` is whether the part
+    equals the score.
+    """
+    figures: dict[str, Any] = {}
+    common = set[str].intersection(*(set(examples.parts) for examples in datasets))
+    answered = sum(int(examples.answered.sum()) for examples in datasets)
+    for name in sorted(common):
+        parts = [examples.parts[name] for examples in datasets]
+        values = [finite_values(part.values) for part in parts]
+        cases = sum(int(part.cases.sum()) for part in parts)
+        if not cases:
+            continue
+        figures[name] = {
+            "mean": mean(map(mean, values)),
+            "ci95": _interval(
+                values, [examples.groups_of(examples.parts[name].values) for examples in datasets]
+            ),
+            "n_examples": sum(map(len, values)),
+            "n_cases": cases,
+            "absent": answered - cases,
+            "is_score": all(bool(part.is_score.all()) for part in parts),
+        }
+    return {"parts": figures} if figures else {}
+
+
+def informative_parts(
+    scope: Mapping[str, Any], declared: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the parts of a scope of `summary.json` to show next to its score.
+
+    These are the parts that its dataset declares, or else at most `SHOWN` that differ from the
+    score.
+    """
+    parts: dict[str, Any] = scope.get("parts") or {}
+    if declared is not None:
+        return {name: parts[name] for name in declared if name in parts}
+    others = [name for name, part in parts.items() if not part["is_score"]]
+    return {name: parts[name] for name in others[:SHOWN]}
+
+
+def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> dict[str, Any]:
+    """Return how far an example's configurations agree, under `consistency`.
+
+    `value` is the share of an example's answered configurations with its most common answer.
+    `majority` is the score of that answer, `single` the mean score of all of the example's
+    answers, and `gain` their difference, paired by example. All are means over datasets of means
+    over examples with at least `figures.FEWEST` answers.
+
+    `risk` describes a model that abstains if fewer than the share `agreement` of an example's
+    configurations agree: `coverage` is the share of examples it answers, and `risk` is 1 minus
+    the score of their majority answers. Empty if a dataset has too few answers.
+    """
+    shares, majorities, singles = (
+        [finite_values(getattr(examples, name)) for examples in datasets]
+        for name in ("share", "majority", "single")
+    )
+    if not all(shares):
+        return {}
+    gains = [
+        [majority - single for majority, single in zip(*pair, strict=True)]
+        for pair in zip(majorities, singles, strict=True)
+    ]
+    groups = [examples.groups_of(examples.share) for examples in datasets]
+    spread = moments(gains, groups)
+    measures = {"value": shares, "majority": majorities, "single": singles, "gain": gains}
+    figures: dict[str, Any] = {name: mean(map(mean, rows)) for name, rows in measures.items()}
+    figures["n_examples"] = sum(map(len, shares))
+    figures["ci95"] = {
+        "value": _interval(shares, groups),
+        "majority": _interval(majorities, groups),
+        "gain": None if spread is None else list(paired_bounds(spread)[:2]),
+    }
+    return {"consistency": figures | ({"risk": _risk(shares, majorities)} if curve else {})}
+
+
+def _risk(
+    shares: Sequence[Sequence[float]], majorities: Sequence[Sequence[float]]
+) -> list[dict[str, Any]]:
+    """Return risk by coverage, without thresholds that keep the same examples as a higher one."""
+    points: list[dict[str, Any]] = []
+    for threshold in THRESHOLDS:
+        answered = [
+            # The tolerance keeps a share of 7/10 from being below .7.
+            [score for share, score in zip(*pair, strict=True) if share >= threshold - 1e-9]
+            for pair in zip(shares, majorities, strict=True)
+        ]
+        n = sum(map(len, answered))
+        if not n or (points and points[-1]["n_examples"] == n):
+            continue
+        score = mean(map(mean, answered))
+        coverage = mean(len(a) / len(b) for a, b in zip(answered, shares, strict=True))
+        risk = None if score is None else 1 - score
+        points.append({"agreement": threshold, "coverage": coverage, "risk": risk, "n_examples": n})
+    return points
+
+
+def finite_values(values: Floats) -> list[float]:
+    """Return the values that are not NaN."""
+    present: list[float] = values[np.isfinite(values)].tolist()
+    return present
+
+
+def _interval(
+    datasets: Sequence[Sequence[float]], groups: Sequence[Sequence[Hashable] | None]
+) -> list[float] | None:
+    """Return the interval of a mean of shares; None if a value is outside of 0 to 1."""
+    if not all(0 <= value <= 1 for row in datasets for value in row):
+        return None
+    return ci95(datasets, groups)
