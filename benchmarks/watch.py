@@ -130,7 +130,7 @@ def year(path: Path) -> None:
         watch.look(world.run(right if look > 182 else None))
         standing = watch.standing()
         drop = standing.drop
-        rows.append((standing.recent, drop.mean, drop.low, drop.high))
+        rows.append((standing.recent, drop.value, drop.low, drop.high))
         if detected is None and standing.direction is not None:
             detected = look
     days = np.arange(1, 366)

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pytest_tablebench.claims.estimate import moments, paired_bounds
+from pytest_tablebench.claims.estimate import Estimate, estimate
 from pytest_tablebench.claims.labelled_mean import (
     FEWEST_LABELS,
     LabelledMean,
@@ -18,7 +18,7 @@ from pytest_tablebench.claims.labelled_mean import (
     plain_values,
     rogan_gladen,
 )
-from pytest_tablebench.claims.people import AgreementFigure, kappa
+from pytest_tablebench.claims.people import kappa
 from pytest_tablebench.results.judged_cases import JudgedCase
 from pytest_tablebench.results.label_sample import expected_half_width, mark_bin
 from pytest_tablebench.results.labelled_cases import LabelledCases
@@ -109,22 +109,35 @@ class JudgedFigure:
     """The mean of a judge's marks in a dataset, naive and corrected by labels.
 
     Args:
-        naive: the mean of the marks; `naive_ci95` takes them for the truth.
-        value: the corrected mean with its 95 % interval; None with too few labels.
+        naive: the mean of the marks, whose interval takes them for the truth.
+        corrected: the corrected mean; None with too few labels.
         weight: how far the marks are used (`LabelledMean.weight`).
         rate: the rate of right answers by Rogan and Gladen, where all marks and labels are 0 or 1.
     """
 
     part: str
-    naive: float
-    naive_ci95: tuple[float, float] | None
-    value: float | None
-    ci95: tuple[float, float] | None
+    naive: Estimate
+    corrected: Estimate | None
     weight: float | None
     n_labels: int
     n_cases: int
-    n_examples: int
     rate: RoganGladen | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """Return the figure as in `summary.json`."""
+        corrected = self.corrected or Estimate()
+        return {
+            "part": self.part,
+            "naive": self.naive.value,
+            "naive_ci95": self.naive.interval,
+            "value": corrected.value,
+            "ci95": corrected.interval,
+            "weight": self.weight,
+            "n_labels": self.n_labels,
+            "n_cases": self.n_cases,
+            "n_examples": self.naive.examples,
+            "rate": None if self.rate is None else asdict(self.rate),
+        }
 
 
 def judged_figures(labelled: LabelledCases) -> dict[str, JudgedFigure]:
@@ -136,18 +149,15 @@ def judged_figures(labelled: LabelledCases) -> dict[str, JudgedFigure]:
     for name, cases in sorted(by_dataset.items()):
         naive = naive_cases(cases)
         corrected = corrected_cases(cases, is_sampled=labelled.is_sampled)
-        examples = {case.example_id for case in cases}
+        examples = len({case.example_id for case in cases})
         mean = naive.mean if naive is not None else sum(c.mark for c in cases) / len(cases)
         figures[name] = JudgedFigure(
             cases[0].part,
-            mean,
-            None if naive is None else naive.bounds(),
-            None if corrected is None else corrected.value,
-            None if corrected is None else corrected.bounds(),
+            Estimate(mean, *((None, None) if naive is None else naive.bounds()), examples=examples),
+            None if corrected is None else corrected.estimate,
             None if corrected is None else corrected.weight,
             sum(bool(case.labels) for case in cases),
             len(cases),
-            len(examples),
             _rogan_gladen(cases, labelled, naive),
         )
     return figures
@@ -208,22 +218,13 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class Bias:
-    """The mean of mark minus label in a group of labelled answers, with its 95 % interval."""
-
-    group: str
-    n: int
-    mean: float
-    interval: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
 class Calibration:
     """A judge compared with people, over the labelled answers.
 
     Args:
         equal: the share of marks that equal the label, both rounded to tenths.
         verdicts: the share of equal verdicts.
+        bias: the mean of mark minus label, also of the replies of some lengths.
         kappa: quadratic weighted kappa of marks in tenths; `kappa_of_verdicts` of verdicts.
         own_family: whether judge and model have the same family name; None without a judge's name.
     """
@@ -236,11 +237,11 @@ class Calibration:
     is_sampled: bool
     equal: float
     verdicts: float
-    kappa: AgreementFigure
-    kappa_of_verdicts: AgreementFigure
+    kappa: Estimate
+    kappa_of_verdicts: Estimate
     confusion: tuple[Confusion, ...]
-    bias: Bias
-    bias_by_length: tuple[Bias, ...]
+    bias: Estimate
+    bias_by_length: Mapping[str, Estimate]
     own_family: bool | None
 
     def to_json(self) -> dict[str, Any]:
@@ -274,8 +275,8 @@ def calibrate(labelled: LabelledCases, *, judge: str | None, model: str) -> Cali
         kappa(marks, labels, clusters),
         kappa(sides[0], sides[1], clusters, weighted=False),
         tuple(_confusions(cases, rights)),
-        _bias("all", cases),
-        tuple(_by_length(cases)),
+        _bias(cases),
+        _by_length(cases),
         None if judge is None else family(judge) == family(model),
     )
 
@@ -301,23 +302,23 @@ def _confusions(
             )
 
 
-def _bias(group: str, cases: Sequence[JudgedCase]) -> Bias:
+def _bias(cases: Sequence[JudgedCase]) -> Estimate:
     errors = [case.mark - (case.label or 0.0) for case in cases]
-    stats = moments([errors], [[cluster_name(case) for case in cases]])
-    interval = None if stats is None else paired_bounds(stats)[:2]
-    return Bias(group, len(errors), sum(errors) / len(errors), interval)
+    return estimate([errors], [[cluster_name(case) for case in cases]], paired=True)
 
 
-def _by_length(cases: Sequence[JudgedCase]) -> Iterable[Bias]:
-    """Yield the bias in thirds of the labelled answers, by the length of the reply."""
+def _by_length(cases: Sequence[JudgedCase]) -> dict[str, Estimate]:
+    """Return the bias in thirds of the labelled answers, by the length of the reply."""
     if len(cases) < 3 * FEWEST_GROUP:
-        return
+        return {}
     ordered = sorted(cases, key=lambda case: (case.length, case.case_id))
     third = len(ordered) / 3
+    biases = {}
     for place in range(3):
         members = ordered[round(place * third) : round((place + 1) * third)]
         lengths = f"{members[0].length:,} to {members[-1].length:,} characters"
-        yield _bias(lengths, members)
+        biases[lengths] = _bias(members)
+    return biases
 
 
 _MAKERS = {
@@ -347,7 +348,7 @@ def summary_entry(labelled: LabelledCases) -> Mapping[str, Any]:
         "n_labels": labelled.n_labels,
         "n_others": labelled.n_others,
         "is_sampled": labelled.is_sampled,
-        "datasets": {name: asdict(figure) for name, figure in judged_figures(labelled).items()},
+        "datasets": {name: figure.entry() for name, figure in judged_figures(labelled).items()},
     }
 
 

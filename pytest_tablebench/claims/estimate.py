@@ -1,13 +1,14 @@
-"""Compute intervals of one run and of paired differences (spec: statistics.md 2 to 4)."""
+"""A figure with its interval, of one run or of paired differences (spec: statistics.md 2 to 4)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.clusters import ClusteredMean, combined, numbered
+from pytest_tablebench.results.figures import mean
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -29,6 +30,48 @@ FEW_CLUSTERS = 0.5
 """The same, in clusters, where examples share clusters."""
 
 Bounds = tuple[float, float, str]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure over examples, or a difference of two, with its confidence interval.
+
+    Args:
+        value: the figure; None if it cannot be computed.
+        low, high: the ends of the interval at `level`; None without an interval.
+        examples: the number of used examples.
+        clusters: the number of tables that the interval takes as independent; None if it takes
+            examples, or if tables are unknown.
+        method: the rule of the interval.
+        note: why the value or the interval is missing, or what is special about it.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = 0.95
+    examples: int = 0
+    clusters: int | None = None
+    method: str | None = None
+    note: str | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None without one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def negated(self) -> Estimate:
+        """The figure with the opposite sign, as a drop for a change."""
+        value, low, high = (
+            None if end is None else 0 - end for end in (self.value, self.high, self.low)
+        )
+        return replace(self, value=value, low=low, high=high)
+
+    @property
+    def ci95(self) -> list[float] | None:
+        """The interval as a list, for JSON."""
+        return None if self.interval is None else list(self.interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +209,42 @@ def level_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
     return low, high, "effective Clopper-Pearson"
 
 
+def estimate(
+    datasets: Sequence[Sequence[float] | Floats],
+    clusters: Sequence[Sequence[Hashable] | None] | None = None,
+    *,
+    level: float = 0.95,
+    paired: bool = False,
+) -> Estimate:
+    """Return the mean over datasets of the mean over examples, with its interval.
+
+    Example values are in 0..1, or differences of such values if `paired`; other arguments as of
+    `moments`. The rule is chosen by `level_bounds` or `paired_bounds`. There is no value without
+    a dataset or if one is empty, and no interval if one has fewer than two clusters.
+    """
+    value = mean(mean(list(values)) for values in datasets)
+    groups = [] if clusters is None else [names for names in clusters if names is not None]
+    figure = Estimate(
+        value,
+        level=level,
+        examples=sum(map(len, datasets)),
+        clusters=len({name for names in groups for name in names}) if groups else None,
+    )
+    stats = moments(datasets, clusters)
+    if stats is None:
+        return replace(figure, note="no interval can be computed")
+    low, high, method = (paired_bounds if paired else level_bounds)(stats, (1 - level) / 2)
+    return replace(figure, low=low, high=high, method=method)
+
+
 def interval(
     datasets: Sequence[Sequence[float]],
     level: float = 0.95,
     *,
     clusters: Sequence[Sequence[Hashable] | None] | None = None,
 ) -> tuple[float, float] | None:
-    """Return the interval of the mean over datasets of the mean over examples.
-
-    The example values are in 0..1; arguments as of `moments`. The rule is chosen by
-    `level_bounds`. None without a dataset, or if one has fewer than two clusters.
-    """
-    stats = moments(datasets, clusters)
-    return None if stats is None else level_bounds(stats, (1 - level) / 2)[:2]
-
-
-def ci95(
-    datasets: Sequence[Sequence[float]], clusters: Sequence[Sequence[Hashable] | None] | None = None
-) -> list[float] | None:
-    """Return the 95 % `interval` as a list, for JSON."""
-    bounds = interval(datasets, clusters=clusters)
-    return None if bounds is None else list(bounds)
+    """Return the interval of `estimate` alone."""
+    return estimate(datasets, clusters, level=level).interval
 
 
 def paired_bounds(stats: Moments, tail: float = 0.025) -> Bounds:

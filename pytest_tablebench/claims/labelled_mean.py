@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.clusters import ClusteredMean, numbered
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -72,6 +73,14 @@ class LabelledMean:
     def value(self) -> float:
         """The estimate, cut to 0..1."""
         return min(1.0, max(0.0, self.mean))
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate of a mean from 0 to 1 with its interval."""
+        low, high = self.bounds()
+        return Estimate(
+            self.value, low, high, examples=self.n, clusters=self.n_clusters, method="labels"
+        )
 
     def bounds(self, tail: float = 0.025) -> tuple[float, float]:
         """Return the interval of a mean from 0 to 1 with `tail` outside each end.

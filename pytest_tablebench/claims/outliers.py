@@ -9,7 +9,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.clusters import ClusteredMean, combined, numbered
-from pytest_tablebench.claims.estimate import moments, paired_bounds
+from pytest_tablebench.claims.estimate import Estimate, moments, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
@@ -31,7 +31,7 @@ class Outlier:
     """A part of a dataset whose mean score differs from the whole.
 
     `kind` is an axis or a tag. `value` is the mean of the part, `whole` the mean to compare
-    with. `low` and `high` are the interval of the difference `value - whole`.
+    with; `difference` is `value - whole` with its interval.
     """
 
     dataset: str
@@ -39,9 +39,7 @@ class Outlier:
     name: str
     value: float
     whole: float
-    low: float
-    high: float
-    n_examples: int
+    difference: Estimate
 
 
 def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
@@ -58,8 +56,13 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
         parts += [*_axis_parts(dataset, sheet.meant), *_tag_parts(dataset, sheet.meant)]
     tail = (1 - level) / 2 / max(1, len(parts))
     bounded = [part.bounded(tail) for part in parts]
-    significant = [outlier for outlier in bounded if outlier.low > 0 or outlier.high < 0]
+    significant = [outlier for outlier in bounded if not _contains_0(outlier.difference)]
     return sorted(significant, key=lambda o: (o.value - o.whole, o.dataset, o.kind, o.name))
+
+
+def _contains_0(difference: Estimate) -> bool:
+    low, high = difference.interval or (0.0, 0.0)
+    return low <= 0 <= high
 
 
 def outliers_of(run: LoadedRun) -> Sequence[Outlier]:
@@ -93,8 +96,8 @@ class _PartScores:
             variance, free = self._spread()
             reach = float(stdtrit(free, 1 - tail)) * sqrt(variance)
             low, high = value - whole - reach, value - whole + reach
-        n = len(self.values)
-        return Outlier(self.dataset, self.kind, self.name, value, whole, low, high, n)
+        difference = Estimate(value - whole, low, high, examples=len(self.values))
+        return Outlier(self.dataset, self.kind, self.name, value, whole, difference)
 
     def _spread(self) -> tuple[float, float]:
         """Return variance and degrees of freedom of the part's mean minus the whole's.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -22,28 +23,17 @@ _TENS = 11
 
 
 @dataclass(frozen=True)
-class AgreementFigure:
-    """A coefficient of agreement.
-
-    Args:
-        value: 1 for equal labels, 0 for agreement by chance; None if all labels are equal.
-        interval: the 95 % interval by the bootstrap over clusters; None with few of them.
-        n: the number of answers with at least two labels.
-    """
-
-    value: float | None
-    interval: tuple[float, float] | None
-    n: int
-
-
-@dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people: the share of equal labels, and Cohen's kappas."""
+    """The agreement of two people: the share of equal labels, and Cohen's kappas.
+
+    A coefficient is 1 for equal labels, 0 for agreement by chance, None if all labels are equal.
+    Its interval is by the bootstrap over clusters; there is none with few of them.
+    """
 
     people: tuple[str, str]
     equal: float
-    kappa: AgreementFigure
-    weighted: AgreementFigure
+    kappa: Estimate
+    weighted: Estimate
 
 
 @dataclass(frozen=True)
@@ -51,8 +41,8 @@ class PeopleAgreement:
     """The agreement of all people: Krippendorff's alphas, and each pair's kappas."""
 
     people: tuple[str, ...]
-    nominal: AgreementFigure
-    interval: AgreementFigure
+    nominal: Estimate
+    interval: Estimate
     pairs: tuple[PairAgreement, ...]
 
 
@@ -94,7 +84,7 @@ def kappa(
     *,
     weighted: bool = True,
     seed: int = 0,
-) -> AgreementFigure:
+) -> Estimate:
     """Return Cohen's kappa (1960) of marks from 0 to 1, rounded half up to tenths.
 
     With `weighted` disagreements count by the square of their distance (Cohen 1968).
@@ -125,7 +115,7 @@ def krippendorff(
     *,
     metric: str = "interval",
     seed: int = 0,
-) -> AgreementFigure:
+) -> Estimate:
     """Return Krippendorff's alpha for any number of people and missing labels.
 
     Each unit contains the labels of one answer; units with fewer than two do not count. alpha =
@@ -173,21 +163,21 @@ def _one_minus(observed: Floats, by_chance: Floats) -> Floats:
 
 def _figure(
     rows: Floats, clusters: Sequence[Any], of: Callable[[Floats], Floats], seed: int
-) -> AgreementFigure:
+) -> Estimate:
     """Return a function of the sum of rows, with its percentile interval over clusters."""
     if not len(rows):
-        return AgreementFigure(None, None, 0)
+        return Estimate()
     value = float(of(rows.sum(axis=0, keepdims=True))[0])
     places: dict[Any, int] = defaultdict(lambda: len(places))
     index = np.array([places[name] for name in clusters])
     number = len(places)
-    interval = None
+    low = high = None
     if np.isfinite(value) and number >= FEWEST_CLUSTERS:
         by_cluster = np.zeros((number, rows.shape[1]))
         np.add.at(by_cluster, index, rows)
         draw = np.random.default_rng(seed)
         times = draw.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
         resampled = of(times.astype(float) @ by_cluster)
-        low, high = np.nanquantile(resampled, (0.025, 0.975))
-        interval = float(low), float(high)
-    return AgreementFigure(value if np.isfinite(value) else None, interval, len(rows))
+        low, high = np.nanquantile(resampled, (0.025, 0.975)).tolist()
+    known = value if np.isfinite(value) else None
+    return Estimate(known, low, high, examples=len(rows), clusters=number, method="bootstrap")

@@ -66,7 +66,7 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
             f"  {_name(outlier, has_several_datasets)}",
             number(outlier.value),
             signed(outlier.value - outlier.whole),
-            f"({interval((outlier.low, outlier.high), sign=True)})",
+            f"({interval(outlier.difference.interval, sign=True)})",
         )
         for outlier in low[:SHOWN]
     ]

@@ -9,8 +9,9 @@ from pytest_tablebench.reports.formats import number
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.claims.calibration import Bias, Calibration
-    from pytest_tablebench.claims.people import AgreementFigure, PeopleAgreement
+    from pytest_tablebench.claims.calibration import Calibration
+    from pytest_tablebench.claims.estimate import Estimate
+    from pytest_tablebench.claims.people import PeopleAgreement
 
 MOST_GROUPS = 30
 """The number of lines of the table by dataset and tag."""
@@ -28,7 +29,7 @@ def _span(interval: Sequence[float] | None) -> str:
     return f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
-def _figure(figure: AgreementFigure) -> str:
+def _figure(figure: Estimate) -> str:
     return f"{number(figure.value)} ({_span(figure.interval)})"
 
 
@@ -64,13 +65,13 @@ def people_lines(people: PeopleAgreement | None) -> list[str]:
     if people is None:
         return ["people: no answer has labels by two people, so their agreement is unknown"]
     lines = [
-        f"people: {counted(people.nominal.n, 'answer')} labelled by at least two of "
+        f"people: {counted(people.nominal.examples, 'answer')} labelled by at least two of "
         f"{len(people.people)}; Krippendorff's alpha {_figure(people.nominal)} nominal, "
         f"{_figure(people.interval)} interval"
     ]
     return lines + [
         f"  {printable(pair.people[0], 40)} and {printable(pair.people[1], 40)}: "
-        f"{counted(pair.kappa.n, 'answer')}, {100 * pair.equal:.0f} % equal, kappa "
+        f"{counted(pair.kappa.examples, 'answer')}, {100 * pair.equal:.0f} % equal, kappa "
         f"{_figure(pair.kappa)}, weighted {_figure(pair.weighted)}"
         for pair in people.pairs
     ]
@@ -106,9 +107,9 @@ def calibration_lines(calibration: Calibration) -> list[str]:
 
 
 def _bias_lines(calibration: Calibration) -> Iterator[str]:
-    yield f"    {_bias(calibration.bias)}"
-    for bias in calibration.bias_by_length:
-        yield f"    replies of {_bias(bias)}"
+    yield f"    all: {_bias(calibration.bias)}"
+    for lengths, bias in calibration.bias_by_length.items():
+        yield f"    replies of {lengths}: {_bias(bias)}"
     yield "    by position: not known, since the judge marks one answer at a time"
     if calibration.own_family is None:
         yield "    by family: not known, since the run does not name its judge"
@@ -121,5 +122,6 @@ def _bias_lines(calibration: Calibration) -> Iterator[str]:
         yield "    by family: judge and model have different family names"
 
 
-def _bias(bias: Bias) -> str:
-    return f"{bias.group}: {bias.mean:+.3f} ({_span(bias.interval)}), {counted(bias.n, 'answer')}"
+def _bias(bias: Estimate) -> str:
+    span, answers = _span(bias.interval), counted(bias.examples, "answer")
+    return f"{bias.value:+.3f} ({span}), {answers}"

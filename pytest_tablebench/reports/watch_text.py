@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.reports.formats import interval, signed
 from pytest_tablebench.reports.github import code
 from pytest_tablebench.util.names import counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.claims.drift import Drop, WatchVerdict
+    from pytest_tablebench.claims.drift import WatchVerdict
+    from pytest_tablebench.claims.estimate import Estimate
 
 __all__ = [
     "delay_line",
@@ -54,7 +56,7 @@ def result_lines(verdict: WatchVerdict) -> list[str]:
             f"{0 - standing.recent:+.3f}"
         )
         if standing.drift is not None:
-            since = verdict.counted[standing.drift.since]
+            since = verdict.counted[standing.since or 0]
             lines.append(
                 f"{standing.direction} since look {since.number} of "
                 f"{since.entry.time[:10]}: {_change(standing.drift)}"
@@ -70,9 +72,10 @@ def result_lines(verdict: WatchVerdict) -> list[str]:
     return lines
 
 
-def _change(drop: Drop) -> str:
+def _change(drop: Estimate) -> str:
     """Return a drop as a change, with its interval."""
-    return f"{0 - drop.mean:+.3f} (95 % at every look: {0 - drop.high:+.3f} to {0 - drop.low:+.3f})"
+    change = drop.negated
+    return f"{signed(change.value)} (95 % at every look: {interval(change.interval, sign=True)})"
 
 
 def theirs_line(verdict: WatchVerdict) -> str:

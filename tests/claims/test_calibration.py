@@ -39,7 +39,7 @@ FOUR_PEOPLE = [
 def test_alpha_equals_the_published_example(metric: str, alpha: float) -> None:
     units = [[float(mark) for mark in row.split() if mark != "-"] for row in FOUR_PEOPLE]
     figure = krippendorff(units, range(12), metric=metric)
-    assert figure.n == 11
+    assert figure.examples == 11
     assert figure.value == pytest.approx(alpha, abs=5e-4)
     assert figure.interval is not None
     assert figure.interval[0] < alpha <= figure.interval[1]
@@ -73,7 +73,7 @@ def test_people_are_compared_where_both_labelled() -> None:
     people = people_agreement([case(n, 1.0, labels=entry) for n, entry in enumerate(labels)])
     assert people is not None
     assert people.people == ("a", "b", "c")
-    assert [(pair.people, pair.kappa.n, pair.equal) for pair in people.pairs] == [
+    assert [(pair.people, pair.kappa.examples, pair.equal) for pair in people.pairs] == [
         (("a", "b"), 2, 0.5),
         (("b", "c"), 1, 1.0),
     ]
@@ -87,8 +87,8 @@ def test_a_lenient_judge_has_a_positive_bias_in_its_long_replies() -> None:
     ]
     report = calibrate(LabelledCases(tuple(cases), 30, 0, False), judge="a/o3", model="b/gpt-4o")
     assert report is not None
-    assert report.bias.mean == pytest.approx(1 / 3)
-    assert [bias.mean for bias in report.bias_by_length] == [0, 0, 1]
+    assert report.bias.value == pytest.approx(1 / 3)
+    assert [bias.value for bias in report.bias_by_length.values()] == [0, 0, 1]
     rows = {row.group: (row.both_right, row.lenient) for row in report.confusion}
     assert rows == {"all": (20, 10), "d": (20, 10), "kind=x": (10, 0), "kind=y": (10, 10)}
     assert report.own_family is True
@@ -208,10 +208,11 @@ def test_rogan_and_gladen_by_hand() -> None:
 def test_the_figure_of_a_dataset_needs_twenty_labels() -> None:
     cases = [case(n, float(n % 2), labels={"ann": 1.0} if n < 19 else {}) for n in range(60)]
     [figure] = judged_figures(LabelledCases(tuple(cases), 19, 0, False)).values()
-    assert (figure.naive, figure.value, figure.rate) == (0.5, None, None)
+    assert (figure.naive.value, figure.corrected, figure.rate) == (0.5, None, None)
     more = [case(n, float(n % 2), labels={"ann": n % 2} if n < 40 else {}) for n in range(60)]
     [figure] = judged_figures(LabelledCases(tuple(more), 40, 0, False)).values()
-    assert figure.value == pytest.approx(0.5)
+    assert figure.corrected is not None
+    assert figure.corrected.value == pytest.approx(0.5)
     assert figure.rate is not None
     assert figure.rate.rate == pytest.approx(0.5)
 

@@ -31,14 +31,14 @@ def test_a_serializer_with_lower_scores_is_an_outlier() -> None:
         gap = 0.2 if place % 2 else 0.4
         scores += [(f"e{place}", "html", 0.9), (f"e{place}", "csv", 0.9 - gap)]
     low, high = outliers(table(scores))
-    assert (low.kind, low.name, low.n_examples) == ("serializer", "csv", 8)
+    assert (low.kind, low.name, low.difference.examples) == ("serializer", "csv", 8)
     # Four differences of -.2 and four of -.1: mean -.15, s = .05 sqrt(8/7), se = s / sqrt(8) =
     # .0188982. Two parts share 5 %: t of 7 degrees at .0125 outside each end is 2.841244.
     assert low.value == pytest.approx(0.6)
     assert low.whole == pytest.approx(0.75)
-    assert (low.low, low.high) == pytest.approx((-0.203694, -0.096306), abs=1e-5)
+    assert low.difference.interval == pytest.approx((-0.203694, -0.096306), abs=1e-5)
     assert high.name == "html"
-    assert high.low == pytest.approx(0.096306, abs=1e-5)
+    assert high.difference.low == pytest.approx(0.096306, abs=1e-5)
 
 
 def test_a_difference_within_chance_is_no_outlier() -> None:
@@ -59,7 +59,7 @@ def test_a_tag_is_compared_with_random_draws_of_equal_size() -> None:
     scores = [(example, "html", float(kind == "b")) for example, kind in tags.items()]
     low, high = outliers(table(scores, tags))
     assert (low.kind, low.name, low.value, low.whole) == ("kind", "a", 0.0, 0.5)
-    assert (low.low, low.high) == pytest.approx((-0.779135, -0.220865), abs=1e-4)
+    assert low.difference.interval == pytest.approx((-0.779135, -0.220865), abs=1e-4)
     assert isinstance(high, Outlier)
     assert high.name == "b"
 

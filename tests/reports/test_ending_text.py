@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.outliers import Outlier
 from pytest_tablebench.reports.ending_text import (
@@ -22,7 +23,8 @@ from pytest_tablebench.reports.formats import fitting, left_out_lines
 
 
 def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer") -> Outlier:
-    return Outlier(dataset, kind, name, value, 0.5, value - 0.6, value - 0.4, 20)
+    difference = Estimate(value - 0.5, value - 0.6, value - 0.4, examples=20)
+    return Outlier(dataset, kind, name, value, 0.5, difference)
 
 
 def test_the_lowest_outliers_are_named_and_the_others_counted() -> None:

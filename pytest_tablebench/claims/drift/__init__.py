@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_tablebench.claims.drift._entries import FEWEST, look_entry, reference_entry
 from pytest_tablebench.claims.drift._history import History, HistoryEntry, read_history
 from pytest_tablebench.claims.drift._noise import Noise
-from pytest_tablebench.claims.drift._sequence import Drop, looks_until
+from pytest_tablebench.claims.drift._sequence import looks_until
 from pytest_tablebench.claims.drift._verdict import LookFacts, WatchVerdict, judge_watch
 from pytest_tablebench.claims.drift._watch import AnswerTest, DriftStanding, DriftTest
 
@@ -14,7 +14,6 @@ __all__ = [
     "AnswerTest",
     "DriftStanding",
     "DriftTest",
-    "Drop",
     "History",
     "HistoryEntry",
     "LookFacts",

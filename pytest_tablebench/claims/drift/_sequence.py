@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.drift._noise import Noise
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -20,19 +20,6 @@ BETS = np.geomspace(0.01, 4.0, 14)
 
 MOST_LOOKS = 5000
 """The horizon of `looks_until`."""
-
-
-@dataclass(frozen=True)
-class Drop:
-    """The mean drop of the score from the reference to the looks since `since`, from 0.
-
-    `low` and `high` bound it at every look at once; `low` above 0 is a drop, `high` below 0 a rise.
-    """
-
-    since: int
-    mean: float
-    low: float
-    high: float
 
 
 _GROWTH = np.expm1(BETS) - BETS
@@ -85,11 +72,15 @@ def radius(looks: int, start: int, noise: Noise) -> float:
     return (noise.offset + high) / noise.n
 
 
-def drop_since(drops: Floats, start: int, noise: Noise) -> Drop:
-    """Return the mean drop of the looks since a start, with its confidence sequence."""
+def drop_since(drops: Floats, start: int, noise: Noise) -> Estimate:
+    """Return the mean drop of the looks since a start, with its confidence sequence.
+
+    Its ends hold at every look at once: `low` above 0 is a drop, `high` below 0 a rise.
+    """
     mean = float(drops[start:].mean()) / noise.n
     half = radius(len(drops) - start, start, noise)
-    return Drop(start, mean, max(-1.0, mean - half), min(1.0, mean + half))
+    low, high = max(-1.0, mean - half), min(1.0, mean + half)
+    return Estimate(mean, low, high, clusters=noise.n, method="confidence sequence")
 
 
 def looks_until(drop: float, noise: Noise, looks: int = 0) -> int | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tablebench.claims.drift._noise import Noise, NoiseMeter, deviation, mean_bound
-from pytest_tablebench.claims.drift._sequence import Drop, drop_since, first_start
+from pytest_tablebench.claims.drift._sequence import drop_since, first_start
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -27,17 +28,19 @@ class DriftStanding:
     """The state of a watch after a look.
 
     `direction` is None while no drift is found; otherwise `drift` is the drop (negative for a
-    rise) since the look at which the evidence begins. `drop` is the mean drop of all looks, and
+    rise) since the look `since`. `drop` is the mean drop of all looks, and
     `recent` the drop of the last look alone; `is_unusual` is whether the noise between the
     reference's repeats explains the latter in about 1 of 100 looks only.
     """
 
     recent: float
-    drop: Drop
+    drop: Estimate
     direction: Direction | None
-    drift: Drop | None
+    drift: Estimate | None
     noise: Noise
     is_unusual: bool = False
+    since: int | None = None
+    """The look from 0 at which the evidence of the drift begins."""
 
 
 class DriftTest:
@@ -101,7 +104,9 @@ class DriftTest:
             start = first_start(sign * drops, noise)
             if start is not None:
                 drift = drop_since(drops, start, noise)
-                return DriftStanding(recent, whole, direction, drift, noise, self._is_unusual)
+                return DriftStanding(
+                    recent, whole, direction, drift, noise, self._is_unusual, start
+                )
         return DriftStanding(recent, whole, None, None, noise, self._is_unusual)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.estimate import ci95, moments, paired_bounds
+from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._examples import Examples
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.util.arrays import np
@@ -37,12 +37,14 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
         cases = sum(int(part.cases.sum()) for part in parts)
         if not cases:
             continue
+        groups = [examples.groups_of(examples.parts[name].values) for examples in datasets]
+        figure = estimate(values, groups)
+        # Shares have an interval, other numbers do not.
+        are_shares = all(0 <= value <= 1 for row in values for value in row)
         figures[name] = {
-            "mean": mean(map(mean, values)),
-            "ci95": _interval(
-                values, [examples.groups_of(examples.parts[name].values) for examples in datasets]
-            ),
-            "n_examples": sum(map(len, values)),
+            "mean": figure.value,
+            "ci95": figure.ci95 if are_shares else None,
+            "n_examples": figure.examples,
             "n_cases": cases,
             "absent": answered - cases,
             "is_score": all(bool(part.is_score.all()) for part in parts),
@@ -88,15 +90,12 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
         for pair in zip(majorities, singles, strict=True)
     ]
     groups = [examples.groups_of(examples.share) for examples in datasets]
-    spread = moments(gains, groups)
-    measures = {"value": shares, "majority": majorities, "single": singles, "gain": gains}
-    figures: dict[str, Any] = {name: mean(map(mean, rows)) for name, rows in measures.items()}
-    figures["n_examples"] = sum(map(len, shares))
-    figures["ci95"] = {
-        "value": _interval(shares, groups),
-        "majority": _interval(majorities, groups),
-        "gain": None if spread is None else list(paired_bounds(spread)[:2]),
-    }
+    rows = {"value": shares, "majority": majorities, "single": singles}
+    measures = {name: estimate(values, groups) for name, values in rows.items()}
+    measures["gain"] = estimate(gains, groups, paired=True)
+    figures: dict[str, Any] = {name: figure.value for name, figure in measures.items()}
+    figures["n_examples"] = measures["value"].examples
+    figures["ci95"] = {name: measures[name].ci95 for name in ("value", "majority", "gain")}
     return {"consistency": figures | ({"risk": _risk(shares, majorities)} if curve else {})}
 
 
@@ -125,12 +124,3 @@ def finite_values(values: Floats) -> list[float]:
     """Return the values that are not NaN."""
     present: list[float] = values[np.isfinite(values)].tolist()
     return present
-
-
-def _interval(
-    datasets: Sequence[Sequence[float]], groups: Sequence[Sequence[Hashable] | None]
-) -> list[float] | None:
-    """Return the interval of a mean of shares; None if a value is outside of 0 to 1."""
-    if not all(0 <= value <= 1 for row in datasets for value in row):
-        return None
-    return ci95(datasets, groups)

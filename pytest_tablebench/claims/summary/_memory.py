@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.estimate import ci95
+from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._further_figures import finite_values
-from pytest_tablebench.results.figures import mean, means
+from pytest_tablebench.results.figures import means
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
             for sheet, shares in used
         ]
         if rows:
+            share = estimate(rows, groups)
             figures[name] = {
-                "share": mean(map(mean, rows)),
-                "ci95": ci95(rows, groups),
-                "n_examples": sum(map(len, rows)),
+                "share": share.value,
+                "ci95": share.ci95,
+                "n_examples": share.examples,
             }
     return {"memory": figures} if figures else {}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.claims.cheapest import MARGIN, paired_settings, settings_of
-from pytest_tablebench.claims.estimate import ci95
+from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._examples import Examples
 from pytest_tablebench.claims.summary._further_figures import (
     consistency_figures,
@@ -215,13 +215,14 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
         clusters = None
         if cluster_of is not None:
             clusters = [cluster_of[names[example]] for example in sorted(by_example)]
+        rate = estimate([values], [clusters])
         figures[name] = {
-            "pass_rate": mean(values),
-            "n_examples": len(values),
+            "pass_rate": rate.value,
+            "n_examples": rate.examples,
             "n_cases": int(has_verdict.sum()),
             "failed": int((shares < 1).sum()),
             "untold": int((~has_verdict).sum()),
-            "ci95": ci95([values], [clusters]),
+            "ci95": rate.ci95,
         }
     return {"checks": figures} if figures else {}
 
@@ -257,8 +258,8 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     for name in ("performance", "robustness", "pass_rate"):
         columns = [getattr(dataset, name) for dataset in datasets]
         groups = [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
-        values = list(map(finite_values, columns))
-        measures[name], bounds[name] = mean(map(mean, values)), ci95(values, groups)
+        figure = estimate(list(map(finite_values, columns)), groups)
+        measures[name], bounds[name] = figure.value, figure.ci95
     lost = {name: sum(int(dataset.tallies[name].sum()) for dataset in datasets) for name in TALLIES}
     lost = {"no_answer": unanswered, **lost}
     if lost[UNCLEAR]:

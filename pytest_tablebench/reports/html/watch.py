@@ -44,7 +44,7 @@ def _chart(verdict: WatchVerdict) -> dict[str, Any] | None:
     rows = [(look, look.standing) for look in verdict.looks if look.standing is not None]
     if not rows:
         return None
-    drops = [standing.drop for _, standing in rows]
+    since = [standing.drop.negated for _, standing in rows]
     changes = [-standing.recent for _, standing in rows]
     reach = min(1.0, max(0.05, *(abs(change) for change in changes), _band(verdict)))
     most = max(2, len(verdict.looks))
@@ -56,9 +56,10 @@ def _chart(verdict: WatchVerdict) -> dict[str, Any] | None:
         inside = max(-reach, min(reach, change))
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - inside / reach) / 2
 
-    upper = [(across(look), down(-drop.low)) for (look, _), drop in zip(rows, drops, strict=True)]
-    lower = [(across(look), down(-drop.high)) for (look, _), drop in zip(rows, drops, strict=True)]
-    means = [(across(look), down(-drop.mean)) for (look, _), drop in zip(rows, drops, strict=True)]
+    upper, lower, means = (
+        [(across(look), down(end or 0.0)) for (look, _), end in zip(rows, ends, strict=True)]
+        for ends in zip(*((whole.high, whole.low, whole.value) for whole in since), strict=True)
+    )
     return {
         "size": (WIDTH, HEIGHT),
         "band": _path([*upper, *reversed(lower)]),
@@ -76,7 +77,7 @@ def _chart(verdict: WatchVerdict) -> dict[str, Any] | None:
 def _band(verdict: WatchVerdict) -> float:
     """Return the reach of the last interval; the wide ones of the first looks are cut."""
     standing = verdict.standing
-    return 0.0 if standing is None else 1.5 * max(abs(standing.drop.low), abs(standing.drop.high))
+    return 0.0 if standing is None else 1.5 * max(map(abs, standing.drop.interval or (0.0,)))
 
 
 def _path(points: list[tuple[float, float]]) -> str:
