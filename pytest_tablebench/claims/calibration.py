@@ -151,9 +151,10 @@ def judged_figures(labelled: LabelledCases) -> dict[str, JudgedFigure]:
         corrected = corrected_cases(cases, is_sampled=labelled.is_sampled)
         examples = len({case.example_id for case in cases})
         mean = naive.mean if naive is not None else sum(c.mark for c in cases) / len(cases)
+        low, high = (None, None) if naive is None else naive.bounds()
         figures[name] = JudgedFigure(
             cases[0].part,
-            Estimate(mean, *((None, None) if naive is None else naive.bounds()), examples=examples),
+            Estimate(mean, low, high, examples=examples),
             None if corrected is None else corrected.estimate,
             None if corrected is None else corrected.weight,
             sum(bool(case.labels) for case in cases),

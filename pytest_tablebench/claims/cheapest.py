@@ -8,16 +8,16 @@ settings both directions have Holm's correction.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any, Literal
 
-from pytest_tablebench.claims.estimate import Moments, failure_tail, holm, moments, paired_bounds
+from pytest_tablebench.claims.estimate import Moments, failure_tail, holm
+from pytest_tablebench.claims.paired import PairedEstimate, paired
 from pytest_tablebench.config.axes import Axis
-from pytest_tablebench.results.figures import means
-from pytest_tablebench.results.sheets import ScoreSheet, aligned
-from pytest_tablebench.util.arrays import np
+from pytest_tablebench.results.score_columns import CELL
+from pytest_tablebench.results.sheets import ScoreSheet
 
 MARGIN = 0.01
 """By how much the score of a setting may be lower than the score of the reference."""
@@ -48,27 +48,27 @@ def paired_settings(
     more than 10,000 times as many. Figures are None with fewer than two examples or tables.
     """
     *others, reference = settings
-    stats = {setting: _differences(sheets, axis, setting, reference) for setting in others}
-    usable = {setting: entry for setting, entry in stats.items() if entry is not None}
-    tails = {setting: _tails(entry, margin) for setting, entry in usable.items()}
+    pairs = {setting: _difference(sheets, axis, setting, reference) for setting in others}
+    stats = {name: pair.moments for name, pair in pairs.items() if pair.moments is not None}
+    tails = {setting: _tails(entry, margin) for setting, entry in stats.items()}
     verdicts: dict[str, State] = dict.fromkeys(others, "undecided")
     states: tuple[State, ...] = ("not worse", "worse")
     for place, state in enumerate(states):
         rejected = holm([tail[place] for tail in tails.values()], TAIL, len(others))
         verdicts |= {name: state for name, is_so in zip(tails, rejected, strict=True) if is_so}
     entries: dict[str, dict[str, Any]] = {}
-    for setting, entry in stats.items():
+    for setting, pair in pairs.items():
+        entry = stats.get(setting)
         figures: dict[str, Any] = dict.fromkeys(
             ("difference", "ci95", "method", "p", "p_worse", "more_examples")
         )
         if entry is not None:
-            low, high, method = paired_bounds(entry, TAIL)
             p, p_worse = tails[setting]
-            figures |= {"difference": entry.mean, "ci95": [low, high], "method": method}
+            figures |= {"difference": entry.mean, "ci95": pair.ci95, "method": pair.method}
             figures |= {"p": p, "p_worse": p_worse}
             if verdicts[setting] == "undecided":
                 figures["more_examples"] = _more_examples(entry, margin, TAIL / len(others))
-        n = entry.n if entry is not None else 0
+        n = pair.examples if entry is not None else 0
         entries[setting] = {**figures, "n_examples": n, "state": verdicts[setting]}
     return entries
 
@@ -79,36 +79,16 @@ def _tails(stats: Moments, margin: float) -> tuple[float, float]:
     return not_worse, failure_tail(stats, -margin, above=True, paired=True)
 
 
-def _differences(
+def _difference(
     sheets: Sequence[ScoreSheet], axis: Axis, setting: str, reference: str
-) -> Moments | None:
-    """Return the moments of the examples' differences in score; None without enough of them.
-
-    Only configurations that both settings answered count.
-    """
-    values, groups = [], []
-    for sheet in sheets:
-        before, after = aligned(_part(sheet, axis, reference), _part(sheet, axis, setting))
-        differences = means(after.scores - before.scores)
-        is_used = np.isfinite(differences)
-        if not is_used.any():
-            return None
-        clusters = (
-            None if sheet.groups is None else dict(zip(sheet.examples, sheet.groups, strict=True))
-        )
-        used: list[Hashable] | None = None
-        if clusters is not None:
-            pairs = zip(after.examples, is_used.tolist(), strict=True)
-            used = [clusters[example] for example, has_pair in pairs if has_pair]
-        values.append(differences[is_used])
-        groups.append(used)
-    return moments(values, groups)
-
-
-def _part(sheet: ScoreSheet, axis: Axis, setting: str) -> ScoreSheet:
-    """Return the cells of a setting, with the names of the other axes only."""
-    part = sheet.part(axis.name, setting)
-    return part.over(tuple(name for name in part.axes if name != axis.name))
+) -> PairedEstimate:
+    """Return the difference of a setting's score to the reference's."""
+    first, second = (
+        {str(place): sheet.part(axis.name, name) for place, sheet in enumerate(sheets)}
+        for name in (reference, setting)
+    )
+    others = [name for name in CELL if name != axis.name]
+    return paired(first, second, "performance", by=others, tested=False)
 
 
 def _more_examples(stats: Moments, margin: float, tail: float) -> int | None:

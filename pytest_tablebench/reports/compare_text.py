@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pytest_tablebench.claims.compare import (
-    MEASURES,
-    Measure,
-    MeasureDifference,
-    RunComparison,
-    RunFacts,
-    ScopeComparison,
-)
+from pytest_tablebench.claims.compare import RunComparison, RunFacts, ScopeComparison
+from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -141,10 +135,10 @@ def _whole_table(title: str, scopes: Sequence[ScopeComparison]) -> _Table:
                     _LABELS[measure],
                     number(difference.before),
                     number(difference.after),
-                    signed(difference.difference),
+                    signed(difference.value),
                     interval(difference.interval, sign=True),
                     _p(difference),
-                    str(difference.n_examples),
+                    str(difference.examples),
                     _left_out(difference),
                     "" if place else _shares(scope),
                     "" if place else str(scope.better),
@@ -167,15 +161,15 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
         rows.append(
             (
                 f"  {printable(scope.name, 60)}",
-                signed(performance.difference),
+                signed(performance.value),
                 interval(performance.interval, sign=True),
                 _p(performance),
-                signed(pass_rate.difference),
+                signed(pass_rate.value),
                 _p(pass_rate),
-                signed(robustness.difference),
+                signed(robustness.value),
                 interval(robustness.interval, sign=True),
                 _p(robustness),
-                str(performance.n_examples),
+                str(performance.examples),
                 str(scope.better),
                 str(scope.worse),
             )
@@ -244,13 +238,13 @@ def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> st
     )
 
 
-def _p(difference: MeasureDifference) -> str:
+def _p(difference: PairedEstimate) -> str:
     if difference.p is None:
         return "-"
     return "<.001" if difference.p < 0.001 else number(difference.p)
 
 
-def _left_out(difference: MeasureDifference) -> str:
+def _left_out(difference: PairedEstimate) -> str:
     if not difference.left_out:
         return "0"
     return f"{difference.left_out} ({difference.left_out_before}/{difference.left_out_after})"

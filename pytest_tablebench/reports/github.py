@@ -246,7 +246,7 @@ def _change_table(scopes: Iterable[ScopeComparison]) -> list[str]:
             f"**{code(scope.name)}, all**" if scope.kind == "benchmark" else code(scope.name),
             number(difference.before),
             number(difference.after),
-            signed(difference.difference),
+            signed(difference.value),
             interval(difference.interval),
             number(difference.p),
             f"{scope.better:,}",

@@ -146,7 +146,7 @@ def test_a_comparison_flips_signs_and_computes_intervals_by_table(tmp_path):
     reach = stdtrit(2, 0.975) * error
     # No difference is above 1.
     assert difference.interval == pytest.approx((5 / 9 - reach, min(1.0, 5 / 9 + reach)))
-    assert (difference.n_examples, difference.n_clusters) == (9, 3)
+    assert (difference.examples, difference.clusters) == (9, 3)
     # Signs of sums 3 and 2 flip together with their tables: half of the draws reach 5.
     assert difference.test == "sign-flip over tables"
     assert difference.p == pytest.approx(0.5, abs=0.03)

@@ -39,16 +39,16 @@ def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
         pytest.approx(1.25 / 3),
         pytest.approx(1.5 / 3),
     )
-    assert difference.difference == pytest.approx(1 / 12)  # of .25, -.25 and .25
+    assert difference.value == pytest.approx(1 / 12)  # of .25, -.25 and .25
     half = T_2 * math.sqrt(0.0833333333 / 3)  # variance of the three
     assert difference.interval == pytest.approx((1 / 12 - half, 1 / 12 + half), abs=1e-5)
-    assert (difference.n_examples, difference.left_out) == (3, 0)
+    assert (difference.examples, difference.left_out) == (3, 0)
 
 
 def test_the_interval_of_a_difference_is_cut_to_its_range(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Of .25, -.25 and 1: 1/3 -+ 1.56, and a difference of scores is within -1 to 1.
-    assert (difference.difference, difference.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
+    assert (difference.value, difference.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
 
 
 def test_p_is_from_a_sign_flip_test_over_examples(tmp_path):
@@ -61,7 +61,7 @@ def test_p_is_from_a_sign_flip_test_over_examples(tmp_path):
 def test_robustness_is_compared_by_the_range_of_each_example(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "robustness")
     assert (difference.before, difference.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert difference.difference == pytest.approx(-1 / 3)
+    assert difference.value == pytest.approx(-1 / 3)
 
 
 def test_flips_are_counted_by_case_and_named(tmp_path):
@@ -79,17 +79,17 @@ def test_flips_are_counted_by_case_and_named(tmp_path):
 def test_a_scope_of_one_serializer_pairs_only_its_cases(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     difference = scope(comparison, "serializer", "csv").measures["performance"]
-    assert difference.difference == pytest.approx((0.5 + 0 + 1) / 3)
+    assert difference.value == pytest.approx((0.5 + 0 + 1) / 3)
     difference = scope(comparison, "perturbation", "none").measures["pass_rate"]
-    assert difference.difference == pytest.approx((0 + 0 + 1) / 3)
+    assert difference.value == pytest.approx((0 + 0 + 1) / 3)
 
 
 def test_pass_rate_and_performance_differ_where_scores_are_fractions(tmp_path):
     before = {"e1": [0.9, 0.9, 0.9, 0.9], "e2": [0.2, 0.2, 0.2, 0.2]}
     after = {"e1": [1, 1, 1, 1], "e2": [0.6, 0.6, 0.6, 0.6]}
     comparison = compare_runs(*write_pair(tmp_path, before, after))
-    assert toy(comparison, "performance").difference == pytest.approx(0.25)
-    assert toy(comparison, "pass_rate").difference == pytest.approx(0.5)
+    assert toy(comparison, "performance").value == pytest.approx(0.25)
+    assert toy(comparison, "pass_rate").value == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_datasets_have_equal_weight_in_a_benchmark(tmp_path):
     second = write_run(tmp_path / "b", [*cases("many", many_after), *cases("few", few_after)])
     comparison = compare_runs(first, second)
     difference = scope(comparison, "benchmark", "toys").measures["performance"]
-    assert difference.difference == pytest.approx((0.25 - 0.625) / 2)
+    assert difference.value == pytest.approx((0.25 - 0.625) / 2)
     # Spec section 4: SE = sqrt(.075 / 6 + .1875 / 4) / 2, df = (sum v)^2 / sum (v^2 / (n - 1)).
     v_many, v_few = 0.075 / 6, 0.1875 / 4
     df = (v_many + v_few) ** 2 / (v_many**2 / 5 + v_few**2 / 3)
@@ -178,9 +178,9 @@ def test_a_case_without_an_answer_is_left_out_of_both_runs_and_counted(tmp_path)
     after = {"e1": [0, 1, 0, None], "e2": [1, 1, 1, 1], "e3": [None] * 4, "e4": [1, 1, 1, 1]}
     comparison = compare_runs(*write_pair(tmp_path, before, after))
     difference = toy(comparison, "performance")
-    assert (difference.n_examples, difference.left_out) == (2, 2)  # e1 over two cells, and e4
+    assert (difference.examples, difference.left_out) == (2, 2)  # e1 over two cells, and e4
     assert (difference.left_out_before, difference.left_out_after) == (1, 1)
-    assert difference.difference == pytest.approx(-0.25)  # of -.5 and 0
+    assert difference.value == pytest.approx(-0.25)  # of -.5 and 0
     whole = scope(comparison, "dataset", "toy")
     assert (whole.no_answer_before, whole.no_answer_after) == (5 / 16, 5 / 16)
     answers = comparison.answers
@@ -193,9 +193,9 @@ def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
     after = {name: [1, 1, 1, 1] for name in before} | {"e0": [1, None, 1, 1]}
     before["e1"] = [1, 1, 1, None]
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
-    assert (difference.n_examples, difference.left_out) == (8, 2)
+    assert (difference.examples, difference.left_out) == (8, 2)
     assert (difference.left_out_before, difference.left_out_after) == (1, 1)
-    assert difference.difference == pytest.approx(1.0)
+    assert difference.value == pytest.approx(1.0)
     assert difference.interval is not None
 
 
@@ -203,7 +203,7 @@ def test_robustness_has_no_interval_when_more_than_a_fifth_is_incomplete(tmp_pat
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, None if name < "e3" else 1, 1, 1] for name in before}
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
-    assert (difference.n_examples, difference.left_out, difference.left_out_after) == (7, 3, 3)
+    assert (difference.examples, difference.left_out, difference.left_out_after) == (7, 3, 3)
     assert difference.interval is None
     assert difference.p is None
     assert difference.note.startswith("3 of 10 examples lack an answer to some configuration")
@@ -211,7 +211,7 @@ def test_robustness_has_no_interval_when_more_than_a_fifth_is_incomplete(tmp_pat
 
 def test_identical_answers_have_an_interval_from_their_number(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, BEFORE)), "performance")
-    assert (difference.difference, difference.p) == (0.0, 1.0)
+    assert (difference.value, difference.p) == (0.0, 1.0)
     reach = 1 - 0.025 ** (1 / 3)
     assert difference.interval == pytest.approx((-reach, reach))
     assert difference.identical
@@ -268,9 +268,9 @@ def test_cases_on_one_side_only_are_named(tmp_path):
     assert comparison.only_after == tuple(f"toy/new/{s}/{p}" for s, p in GRID)
     difference = toy(comparison, "performance")
     # A case that was not asked does not count as one without an answer.
-    assert (difference.n_examples, difference.left_out) == (3, 0)
+    assert (difference.examples, difference.left_out) == (3, 0)
     assert toy(comparison, "robustness").interval is not None
-    assert difference.difference == pytest.approx(1 / 3)
+    assert difference.value == pytest.approx(1 / 3)
 
 
 def test_a_run_cut_off_is_compared_and_marked(tmp_path):
@@ -284,15 +284,15 @@ def test_a_run_cut_off_is_compared_and_marked(tmp_path):
     assert (comparison.after.recorded, comparison.after.planned) == (9, 12)
     assert comparison.remarks[0].startswith("after was interrupted: 9 of 12 cases recorded")
     assert len(comparison.only_before) == 3
-    assert toy(comparison, "performance").n_examples == 3
-    assert toy(comparison, "robustness").n_examples == 2
+    assert toy(comparison, "performance").examples == 3
+    assert toy(comparison, "robustness").examples == 2
 
 
 def test_a_single_example_has_a_difference_and_no_interval(tmp_path):
     difference = toy(
         compare_runs(*write_pair(tmp_path, {"e": [1, 0, 0, 0]}, {"e": [1, 1, 0, 0]})), "pass_rate"
     )
-    assert difference.difference == 0.25
+    assert difference.value == 0.25
     assert difference.interval is None
     assert difference.note == "fewer than two examples"
 
@@ -300,7 +300,7 @@ def test_a_single_example_has_a_difference_and_no_interval(tmp_path):
 def test_an_example_without_a_common_answer_is_left_out(tmp_path):
     before, after = {"e": [1, None, None, None]}, {"e": [None, 1, 1, 1]}
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "performance")
-    assert (difference.difference, difference.n_examples, difference.left_out) == (None, 0, 1)
+    assert (difference.value, difference.examples, difference.left_out) == (None, 0, 1)
     assert (difference.left_out_before, difference.left_out_after) == (1, 1)
     assert difference.note == "no example has an answer on both sides"
 
@@ -326,7 +326,7 @@ def test_repeats_are_paired_with_each_other(tmp_path):
 
     comparison = compare_runs(run("a", 0, 0, 1), run("b", 0, 1, 1))
     assert comparison.better[0] == "toy/e1/csv/none/r2"
-    assert toy(comparison, "performance").difference == pytest.approx(1 / 3)
+    assert toy(comparison, "performance").value == pytest.approx(1 / 3)
     # Robustness is the range over formats of the means over repeats, here 0.
     assert toy(comparison, "robustness").after == 1.0
     assert [configuration.n_examples for configuration in comparison.configurations] == [2, 2]
@@ -352,11 +352,11 @@ def test_tags_that_only_one_run_records_are_scopes_too(tmp_path):
     scopes = {(compared.kind, compared.name): compared for compared in comparison.scopes}
     assert ("tag", "kind=sum") in scopes
     summed, whole = scopes["tag", "kind=sum"], scopes["dataset", "wikitq"]
-    assert (summed.measures["performance"].n_examples, summed.n_cases, summed.better) == (4, 4, 3)
-    assert summed.measures["performance"].difference == 0.75
+    assert (summed.measures["performance"].examples, summed.n_cases, summed.better) == (4, 4, 3)
+    assert summed.measures["performance"].value == 0.75
     # Cases with changed meaning have a separate scope and are in no other.
-    assert (whole.n_cases, whole.measures["performance"].difference) == (6, 0.5)
-    assert scopes["perturbation", "cut"].measures["performance"].difference == 0.5
+    assert (whole.n_cases, whole.measures["performance"].value) == (6, 0.5)
+    assert scopes["perturbation", "cut"].measures["performance"].value == 0.5
 
 
 def tagged_record(example, score, tags):

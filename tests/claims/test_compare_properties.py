@@ -43,7 +43,7 @@ def test_swapping_the_runs_flips_every_sign(tmp_path_factory, cells):
     for scope_forth, scope_back in zip(forth.scopes, back.scopes, strict=True):
         for measure, difference in scope_forth.measures.items():
             turned = scope_back.measures[measure]
-            assert difference.n_examples == turned.n_examples
+            assert difference.examples == turned.examples
             assert (difference.before, difference.after) == (turned.after, turned.before)
             if difference.interval is not None:
                 low, high = present(turned.interval)
@@ -58,8 +58,8 @@ def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
     assert comparison.differences == ()
     for compared in comparison.scopes:
         for difference in compared.measures.values():
-            assert difference.difference in (None, 0.0)
-            assert difference.difference is None or difference.identical or difference.note
+            assert difference.value in (None, 0.0)
+            assert difference.value is None or difference.identical or difference.note
 
 
 @given(RUNS)
@@ -71,10 +71,10 @@ def test_differences_agree_with_a_second_implementation(tmp_path_factory, cells)
         if pairs:
             rows.append(sum(b - a for a, b in pairs) / len(pairs))
     difference = toy(comparison, "performance")
-    assert difference.n_examples == len(rows)
+    assert difference.examples == len(rows)
     assert difference.left_out == len(cells) - len(rows)
     if rows:
-        assert difference.difference == pytest.approx(sum(rows) / len(rows), abs=1e-12)
+        assert difference.value == pytest.approx(sum(rows) / len(rows), abs=1e-12)
 
 
 ASKED = st.dictionaries(
@@ -114,9 +114,9 @@ def test_gates_and_comparisons_compute_the_same_difference(tmp_path_factory, run
     results = judge_gates(list(read_records(second)), gates, list(read_records(first)))
     for measure, result in zip(measures, results, strict=True):
         difference = toy(comparison, measure)
-        assert difference.n_examples == result.n_examples
+        assert difference.examples == result.n_examples
         if result.n_examples:
             assert difference.left_out == result.n_left_out
-            assert difference.difference == pytest.approx(result.estimate, abs=1e-12)
+            assert difference.value == pytest.approx(result.estimate, abs=1e-12)
         if result.interval is not None and result.state != "undecided":
             assert difference.interval == pytest.approx(result.interval, abs=1e-9)

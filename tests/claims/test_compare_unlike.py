@@ -121,7 +121,7 @@ def test_unlike_grids_are_compared_on_their_common_configurations(tmp_path):
     )
     comparison = compare_runs(first, second, allow_unlike=True)
     [toy] = [s for s in comparison.scopes if (s.kind, s.name) == ("dataset", "toy")]
-    assert toy.measures["robustness"].difference == 0.0
+    assert toy.measures["robustness"].value == 0.0
     assert comparison.only_after == ("toy/e1/json/none", "toy/e2/json/none")
 
 
@@ -227,4 +227,4 @@ def test_the_common_effort_of_a_run_with_several_is_compared(tmp_path):
     comparison = compare_runs(both, high, allow_unlike=True)
     [dataset] = [scope for scope in comparison.scopes if scope.kind == "dataset"]
     performance = dataset.measures["performance"]
-    assert (performance.before, performance.after, performance.n_examples) == (1.0, 1.0, 3)
+    assert (performance.before, performance.after, performance.examples) == (1.0, 1.0, 3)

@@ -11,14 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.claims.compare import (
-    MeasureDifference,
-    RunComparison,
-    RunFacts,
-    ScopeComparison,
-)
+from pytest_tablebench.claims.compare import RunComparison, RunFacts, ScopeComparison
 from pytest_tablebench.claims.compare._types import Answers
 from pytest_tablebench.claims.gates import GateResult
+from pytest_tablebench.claims.paired import PairedEstimate
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.github import (
@@ -148,18 +144,16 @@ def test_the_gate_table_has_a_row_per_gate() -> None:
 
 def comparison(worse: int = 12) -> RunComparison:
     side = RunFacts("a", "old|model", "complete", 10, 10, 0, "fixed", "0.1")
-    difference = MeasureDifference(
+    difference = PairedEstimate(
         before=0.5,
         after=0.25,
-        difference=-0.25,
-        interval=(-0.4, -0.1),
+        value=-0.25,
+        low=-0.4,
+        high=-0.1,
         method="t",
         p=0.004,
         test="sign-flip",
-        n_examples=20,
-        left_out=0,
-        left_out_before=0,
-        left_out_after=0,
+        examples=20,
     )
     measures: Any = {"performance": difference}
     scope = ScopeComparison("dataset", "torr", "wikitq", "wikitq", measures, 0, 0, 40, 2, worse)

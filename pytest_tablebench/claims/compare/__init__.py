@@ -2,18 +2,12 @@
 
 from pytest_tablebench.claims.compare._compare import compare_runs
 from pytest_tablebench.claims.compare._types import (
-    MEASURES,
-    Measure,
-    MeasureDifference,
     RunComparison,
     RunFacts,
     ScopeComparison,
 )
 
 __all__ = [
-    "MEASURES",
-    "Measure",
-    "MeasureDifference",
     "RunComparison",
     "RunFacts",
     "ScopeComparison",

@@ -9,21 +9,16 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.compare._measures import (
-    PairedDataset,
-    measure_difference,
-    table_sums,
-)
 from pytest_tablebench.claims.compare._sides import ComparedRun, Key, load_pair
 from pytest_tablebench.claims.compare._types import (
-    MEASURES,
     Answers,
     ConfigurationFlips,
     RunComparison,
     ScopeComparison,
 )
 from pytest_tablebench.claims.differences import check_alike, differences_between
-from pytest_tablebench.claims.gates import mcnemar, sign_flip
+from pytest_tablebench.claims.estimate import mcnemar, sign_flip
+from pytest_tablebench.claims.paired import MEASURES, SheetPair, paired_difference, table_sums
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.loaded_run import LoadedRun
@@ -185,11 +180,11 @@ def _answers(pairs: Sequence[_CasePair]) -> Answers:
     return Answers(**counts)
 
 
-def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]]:
+def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[SheetPair]]:
     first, second = (sheets(side.table.cells) for side in (old, new))
     pairs = {
         benchmark: [
-            PairedDataset.of(name, first[name], second[name]) for name in names if name in first
+            SheetPair.of(name, first[name], second[name]) for name in names if name in first
         ]
         for benchmark, names in benchmarks_of(new.table).items()
     }
@@ -197,7 +192,7 @@ def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]
 
 
 def _scopes(
-    datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_CasePair]
+    datasets: Mapping[str, Sequence[SheetPair]], pairs: Sequence[_CasePair]
 ) -> Iterator[ScopeComparison]:
     """Yield each benchmark, then its datasets, each followed by its serializers and so on."""
     all_parts = [part for parts in datasets.values() for part in parts]
@@ -229,7 +224,7 @@ def _scopes(
     )
 
     def scope(
-        kind: str, dataset: str | None, name: str, parts: Sequence[PairedDataset], *axis: Any
+        kind: str, dataset: str | None, name: str, parts: Sequence[SheetPair], *axis: Any
     ) -> ScopeComparison:
         n, better, worse = (
             sum(counts[(part.dataset, *axis), change] for part in parts) for change in (0, 1, -1)
@@ -239,7 +234,7 @@ def _scopes(
             benchmark=benchmark,
             dataset=dataset,
             name=name,
-            measures={measure: measure_difference(parts, measure) for measure in MEASURES},
+            measures={measure: paired_difference(parts, measure) for measure in MEASURES},
             no_answer_before=_unanswered([part.before for part in parts]),
             no_answer_after=_unanswered([part.after for part in parts]),
             n_cases=n,
@@ -269,7 +264,7 @@ def _unanswered(sides: Sequence[ScoreSheet]) -> float | None:
 def _configurations(
     old: ComparedRun,
     new: ComparedRun,
-    datasets: Mapping[str, Sequence[PairedDataset]],
+    datasets: Mapping[str, Sequence[SheetPair]],
     pairs: Sequence[_CasePair],
 ) -> Iterator[ConfigurationFlips]:
     """Yield the flips in single configurations, of the first repeat only.
@@ -300,7 +295,7 @@ def _configurations(
         yield ConfigurationFlips(dataset, configuration, *counts, p, test)
 
 
-def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:
+def _table_remarks(parts: Iterable[SheetPair]) -> Iterator[str]:
     unknown = [part.dataset for part in parts if not part.names_tables]
     if unknown:
         shown = ", ".join(printable(name, 60) for name in unknown)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.claims.paired import Measure, PairedEstimate
 from pytest_tablebench.results.record import SCHEMA
-
-Measure = Literal["performance", "pass_rate", "robustness"]
-MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
 
 
 @dataclass(frozen=True)
@@ -34,34 +32,6 @@ class RunFacts:
         return self.planned is None or self.recorded < self.planned
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeasureDifference:
-    """The paired difference, after minus before, of one measure in one scope.
-
-    `before` and `after` are means over the same `n_examples` examples; several datasets count
-    equally. `n_clusters` is the number of their tables, None if every example is independent
-    (all use one table, or the records do not name tables). `left_out_before` is the number of
-    examples left out because that run has no usable answer; an example can count on both sides.
-    `difference`, `interval` and `p` are None if they cannot be computed; then `note` is the
-    reason.
-    """
-
-    before: float | None = None
-    after: float | None = None
-    difference: float | None = None
-    interval: tuple[float, float] | None = None
-    method: str | None = None
-    p: float | None = None
-    test: str | None = None
-    n_examples: int
-    n_clusters: int | None = None
-    left_out: int
-    left_out_before: int
-    left_out_after: int
-    identical: bool = False
-    note: str | None = None
-
-
 @dataclass(frozen=True)
 class ScopeComparison:
     """All measures of one scope.
@@ -75,7 +45,7 @@ class ScopeComparison:
     benchmark: str
     dataset: str | None
     name: str
-    measures: Mapping[Measure, MeasureDifference]
+    measures: Mapping[Measure, PairedEstimate]
     no_answer_before: float | None
     no_answer_after: float | None
     n_cases: int
@@ -152,6 +122,11 @@ class RunComparison:
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values, with its schema number."""
         values = {"schema": SCHEMA, **asdict(self)}
+        for name in ("scopes", "corrected"):
+            values[name] = [
+                {**asdict(scope), "measures": {m: e.entry() for m, e in scope.measures.items()}}
+                for scope in getattr(self, name)
+            ]
         values["configurations"] = [
             {"dataset": entry.pop("dataset"), **entry.pop("configuration"), **entry}
             for entry in values["configurations"]

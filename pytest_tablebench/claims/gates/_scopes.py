@@ -21,7 +21,7 @@ Clusters = Mapping[str, Mapping[str, Hashable]]
 """The table of each example, by dataset. It takes precedence over the records."""
 
 
-SheetPair = tuple[ScoreSheet, ScoreSheet | None]
+WithBaseline = tuple[ScoreSheet, ScoreSheet | None]
 """A dataset of the run and of its baseline, over the same examples and configurations."""
 
 
@@ -45,7 +45,7 @@ class Scopes:
     """The gates that name how many cases may have no answer."""
     family: int = 1
     """The number of gates that share the error of a false failure (Holm)."""
-    _pairs: dict[str, SheetPair] = field(default_factory=dict)
+    _pairs: dict[str, WithBaseline] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
     def sliced(self, gate: Gate) -> Scopes:
@@ -172,7 +172,7 @@ class Scopes:
             f"{printable(gate.scope, 60)} on the same datasets"
         )
 
-    def pair(self, dataset: str) -> SheetPair:
+    def pair(self, dataset: str) -> WithBaseline:
         """Return a dataset of both runs over the union of their examples and configurations."""
         if dataset not in self._pairs:
             new = self.new.datasets[dataset]

@@ -119,7 +119,7 @@ def _subjects(comparison: RunComparison, margin: float) -> Iterator[Subject]:
 
 
 def _examples(scope: ScopeComparison) -> int:
-    return scope.measures["performance"].n_examples
+    return scope.measures["performance"].examples
 
 
 def _claim(

@@ -94,7 +94,7 @@ def points(
                     "before": round(performance.before, 6),
                     "after": round(performance.after, 6),
                     "difference": round(performance.after - performance.before, 6),
-                    "examples": performance.n_examples,
+                    "examples": performance.examples,
                     "better": scope.better,
                     "worse": scope.worse,
                 }

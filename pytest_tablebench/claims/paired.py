@@ -1,16 +1,25 @@
-"""Compute the paired differences of one scope (spec: statistics.md sections 3, 4, 5 and 7)."""
+"""The paired difference of two selections of cases (spec: statistics.md sections 3, 4, 5 and 7).
+
+Two runs, two settings of one run, or a run and its baseline are selections: their sheets are joined
+by example and configuration, and only what both answered counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_tablebench.claims.compare._types import Measure, MeasureDifference
-from pytest_tablebench.claims.estimate import moments, paired_bounds
-from pytest_tablebench.claims.gates import mcnemar, sign_flip
+from pytest_tablebench.claims.estimate import (
+    Estimate,
+    Moments,
+    mcnemar,
+    moments,
+    paired_bounds,
+    sign_flip,
+)
 from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.sheets import (
     Configuration,
@@ -28,6 +37,9 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.score_columns import Flags
 
+Measure = Literal["performance", "pass_rate", "robustness"]
+MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
+
 MOST_LEFT_OUT = 0.2
 """The share of examples with an incomplete grid above which robustness is unknown (section 5)."""
 
@@ -36,28 +48,95 @@ COMPARED = 60
 
 _SAME = 1e-12
 
+_ENTRIES = (
+    "before", "after", "interval", "method", "p", "test", "left_out", "left_out_before",
+    "left_out_after", "identical", "note",
+)  # fmt: skip
+"""The fields of a difference that have the same name in the JSON of a comparison."""
+
 _sign_flip = lru_cache(maxsize=64)(sign_flip)
 """Cached, because performance and pass rate are equal if scores are 0 or 1."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairedEstimate(Estimate):
+    """The difference of a measure, after minus before, over the examples that both sides answered.
+
+    Several datasets count equally. If `value`, the interval or `p` is None, `note` is the reason.
+
+    Args:
+        before, after: the means of both sides over the same examples.
+        p: the two-sided p-value of no difference; `test` is the name of its test.
+        wins, losses, ties: the numbers of examples that are better, worse and equal after.
+        left_out: the examples that both sides asked and not both answered.
+        left_out_before, left_out_after: those of them without a usable answer of that side; an
+            example can count on both.
+        identical: whether all answers are the same texts.
+        moments: the moments of the examples' differences; None without an interval.
+    """
+
+    before: float | None = None
+    after: float | None = None
+    p: float | None = None
+    test: str | None = None
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    left_out: int = 0
+    left_out_before: int = 0
+    left_out_after: int = 0
+    identical: bool = False
+    moments: Moments | None = field(default=None, repr=False, compare=False)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the difference as in the JSON of a comparison."""
+        counts = {"n_examples": self.examples, "n_clusters": self.clusters}
+        return {
+            "difference": self.value,
+            **counts,
+            **{name: getattr(self, name) for name in _ENTRIES},
+        }
+
+
+def paired(
+    first: Mapping[str, ScoreSheet],
+    second: Mapping[str, ScoreSheet],
+    measure: Measure,
+    *,
+    by: Sequence[str] | None = None,
+    tested: bool = True,
+) -> PairedEstimate:
+    """Return the difference of a measure, second minus first, over the datasets of `second`.
+
+    `first` must have them too. `by` are the axes on which cells are joined; None for all. On an
+    axis that is left out each sheet must have only one name. `p` is None unless `tested`.
+    """
+
+    def over(sheet: ScoreSheet) -> ScoreSheet:
+        return sheet if by is None else sheet.over(tuple(axis for axis in sheet.axes if axis in by))
+
+    pairs = [SheetPair.of(name, over(first[name]), over(second[name])) for name in second]
+    return paired_difference(pairs, measure, tested=tested)
+
+
 @dataclass(frozen=True)
-class PairedDataset:
-    """A dataset in both runs: sheets with the same examples and configurations."""
+class SheetPair:
+    """A dataset on both sides: sheets with the same examples and configurations."""
 
     dataset: str
     before: ScoreSheet
     after: ScoreSheet
 
     @classmethod
-    def of(cls, dataset: str, before: ScoreSheet, after: ScoreSheet) -> PairedDataset:
+    def of(cls, dataset: str, before: ScoreSheet, after: ScoreSheet) -> SheetPair:
         """Return both sheets, aligned; cells that a side lacks count as not asked."""
         return cls(dataset, *aligned(before, after))
 
-    def _aligned(self, examples: Sequence[str], cells: Sequence[Configuration]) -> PairedDataset:
+    def _aligned(self, examples: Sequence[str], cells: Sequence[Configuration]) -> SheetPair:
         sides = (align(side, examples, cells) for side in (self.before, self.after))
-        return PairedDataset(self.dataset, *sides)
+        return SheetPair(self.dataset, *sides)
 
-    def part(self, axis: str, name: str) -> PairedDataset:
+    def part(self, axis: str, name: str) -> SheetPair:
         """Return the cells with one name on an axis."""
         return self._aligned(self.after.examples, self.before.cells(self.before.has(axis, name)))
 
@@ -69,7 +148,7 @@ class PairedDataset:
         return altered & used if used - altered else frozenset()
 
     @property
-    def meant(self) -> PairedDataset:
+    def meant(self) -> SheetPair:
         """The cells whose perturbation preserves the meaning of a table; all cells without any."""
         if not self.altered:
             return self
@@ -93,7 +172,7 @@ class PairedDataset:
         ranked = sorted(rows_of, key=lambda name: (-len(rows_of[name]), name))[:COMPARED]
         return {name: rows_of[name] for name in sorted(ranked) if len(rows_of[name]) > 1}
 
-    def rows(self, rows: Sequence[int]) -> PairedDataset:
+    def rows(self, rows: Sequence[int]) -> SheetPair:
         """Return some examples."""
         return self._aligned([self.after.examples[row] for row in rows], self.after.configurations)
 
@@ -158,8 +237,10 @@ class _Values:
     """The cluster of each used example; None if every example is independent."""
 
 
-def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> MeasureDifference:
-    """Return the paired difference of a measure over the examples that both sides asked.
+def paired_difference(
+    datasets: Sequence[SheetPair], measure: Measure, *, tested: bool = True
+) -> PairedEstimate:
+    """Return the difference of a measure over pairs of sheets.
 
     It is the mean over datasets of their means, which count equally (strata).
     """
@@ -176,9 +257,7 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
     left_out = sum(entry.left_out for entry in values)
     before = mean(mean(entry.before) for entry in values) or 0.0
     after = mean(mean(entry.after) for entry in values) or 0.0
-    unjudged = replace(
-        _unknown(values, None), before=before, after=after, difference=after - before
-    )
+    unjudged = replace(_unknown(values, None), before=before, after=after, value=after - before)
     if measure == "robustness" and left_out > MOST_LEFT_OUT * total:
         lack = "lacks" if left_out == 1 else "lack"
         note = (
@@ -186,13 +265,13 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
             f"{MOST_LEFT_OUT:.0%} may"
         )
         return replace(unjudged, note=note)
-    return _judged(unjudged, datasets, values, measure)
+    return _judged(unjudged, datasets, values, measure if tested else None)
 
 
-def _unknown(values: Sequence[_Values], note: str | None) -> MeasureDifference:
-    return MeasureDifference(
-        n_examples=sum(len(entry.before) for entry in values),
-        n_clusters=_cluster_count(values),
+def _unknown(values: Sequence[_Values], note: str | None) -> PairedEstimate:
+    return PairedEstimate(
+        examples=sum(len(entry.before) for entry in values),
+        clusters=_cluster_count(values),
         left_out=sum(entry.left_out for entry in values),
         left_out_before=sum(entry.left_out_before for entry in values),
         left_out_after=sum(entry.left_out_after for entry in values),
@@ -207,24 +286,33 @@ def _cluster_count(values: Sequence[_Values]) -> int | None:
     return len({name for names in groups for name in names or ()})
 
 
-def _of(names: Sequence[str], datasets: Sequence[PairedDataset]) -> str:
+def _of(names: Sequence[str], datasets: Sequence[SheetPair]) -> str:
     shown = ", ".join(printable(name, 60) for name in names)
     return f" in {shown}" if len(datasets) > 1 and names else ""
 
 
 def _judged(
-    unjudged: MeasureDifference,
-    datasets: Sequence[PairedDataset],
+    unjudged: PairedEstimate,
+    datasets: Sequence[SheetPair],
     values: Sequence[_Values],
-    measure: Measure,
-) -> MeasureDifference:
+    measure: Measure | None,
+) -> PairedEstimate:
+    """Return a difference with its interval, and unless `measure` is None with its p-value."""
     differences = [entry.differences for entry in values]
-    equal = all(abs(difference) < _SAME for part in differences for difference in part)
+    every = [difference for part in differences for difference in part]
+    equal = all(abs(difference) < _SAME for difference in every)
     groups = [entry.groups for entry in values]
-    p, test = _p_value(datasets, differences, groups, measure)
+    p, test = None, None
+    if measure is not None:
+        p, test = _p_value(datasets, differences, groups, measure)
     if equal and all(entry.same_text for entry in values):
         test = "identical answers"
-        unjudged = replace(unjudged, difference=0.0, identical=True, note=test)
+        unjudged = replace(unjudged, value=0.0, identical=True, note=test)
+    wins = sum(difference >= _SAME for difference in every)
+    losses = sum(difference <= -_SAME for difference in every)
+    unjudged = replace(
+        unjudged, p=p, test=test, wins=wins, losses=losses, ties=len(every) - wins - losses
+    )
     stats = moments(differences, groups)
     if stats is None:
         pairs = list(zip((part.dataset for part in datasets), values, strict=True))
@@ -233,13 +321,13 @@ def _judged(
         note = f"all examples use one table{_of(single, datasets)}"
         if few:
             note = f"fewer than two examples{_of(few, datasets)}"
-        return replace(unjudged, p=p, test=test, note=note)
+        return replace(unjudged, note=note)
     low, high, method = paired_bounds(stats)
-    return replace(unjudged, interval=(low, high), method=method, p=p, test=test)
+    return replace(unjudged, low=low, high=high, method=method, moments=stats)
 
 
 def _p_value(
-    datasets: Sequence[PairedDataset],
+    datasets: Sequence[SheetPair],
     differences: Sequence[Sequence[float]],
     groups: Sequence[Sequence[Hashable] | None],
     measure: Measure,
@@ -277,7 +365,7 @@ def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float
     return [fsum(table_values) for table_values in sums.values()]
 
 
-def _values(part: PairedDataset, measure: Measure) -> _Values:
+def _values(part: SheetPair, measure: Measure) -> _Values:
     """Return the values of the examples that both answered; for robustness in the whole grid."""
     ranged = measure == "robustness"
     columns = part.grid if ranged else np.full(len(part.before.configurations), True)
