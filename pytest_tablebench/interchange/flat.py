@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,34 +77,27 @@ def _columns(records: Sequence[Record], texts: RunTexts) -> Iterator[tuple[str, 
     yield "question", _TEXT, [texts.question(record) for record in records]
 
 
-@dataclass(frozen=True)
-class Csv:
-    """Writes `records.csv`: UTF-8, commas between cells, an empty cell for a missing value.
+def write_csv(run: LoadedRun, folder: Path, *, raw: bool = False) -> list[Path]:
+    """Write `records.csv`: UTF-8, commas between cells, an empty cell for a missing value.
 
     Unless `raw`, a text that a spreadsheet could execute as a formula is prefixed with an
     apostrophe.
     """
-
-    raw: bool = False
-    name: str = "csv"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the file."""
-        frame = record_frame(run)
-        for name, kind in frame.dtypes.items():
-            if kind == _TRUTH:
-                frame[name] = frame[name].map({True: "true", False: "false"})
-            elif kind == _TEXT and not self.raw:
-                frame[name] = frame[name].map(_guarded, na_action="ignore")
-        if not self.raw:
-            frame.columns = frame.columns.map(_guarded)
-        path = folder / "records.csv"
-        parts = (
-            frame[row : row + _ROWS].to_csv(header=row == 0, index=False, lineterminator="\r\n")
-            for row in range(0, len(frame), _ROWS)
-        )
-        write_whole(path, parts)
-        return [path]
+    frame = record_frame(run)
+    for name, kind in frame.dtypes.items():
+        if kind == _TRUTH:
+            frame[name] = frame[name].map({True: "true", False: "false"})
+        elif kind == _TEXT and not raw:
+            frame[name] = frame[name].map(_guarded, na_action="ignore")
+    if not raw:
+        frame.columns = frame.columns.map(_guarded)
+    path = folder / "records.csv"
+    parts = (
+        frame[row : row + _ROWS].to_csv(header=row == 0, index=False, lineterminator="\r\n")
+        for row in range(0, len(frame), _ROWS)
+    )
+    write_whole(path, parts)
+    return [path]
 
 
 _FORMULA = tuple("=+-@＝＋－＠")
@@ -117,19 +110,15 @@ def _guarded(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Parquet:
-    """Writes `records.parquet`: the same columns with their types, and unchanged texts."""
+def write_parquet(run: LoadedRun, folder: Path) -> list[Path]:
+    """Write `records.parquet`: the same columns with their types, and unchanged texts.
 
-    name: str = "parquet"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the file; it needs pyarrow."""
-        frame, buffer = record_frame(run), io.BytesIO()
-        try:
-            frame.to_parquet(buffer, engine="pyarrow", index=False)
-        except ImportError:
-            raise SettingsError(missing_package("--to parquet", "pyarrow", "parquet")) from None
-        path = folder / "records.parquet"
-        write_whole(path, buffer.getvalue())
-        return [path]
+    It needs pyarrow.
+    """
+    path, buffer = folder / "records.parquet", io.BytesIO()
+    try:
+        record_frame(run).to_parquet(buffer, engine="pyarrow", index=False)
+    except ImportError:
+        raise SettingsError(missing_package("--to parquet", "pyarrow", "parquet")) from None
+    write_whole(path, buffer.getvalue())
+    return [path]

@@ -6,7 +6,6 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -44,30 +43,24 @@ _PLACED = {
 _FIGURES = ("performance", "robustness", "pass_rate", "no_answer")
 
 
-@dataclass(frozen=True)
-class InspectLog:
-    """Writes `<time>_<dataset>_<id>.eval`, a zip of JSON files, without Inspect itself.
+def write_inspect(run: LoadedRun, folder: Path) -> list[Path]:
+    """Write `<time>_<dataset>_<id>.eval` for each dataset: a zip of JSON files.
 
-    A sample is an example in one configuration, an epoch is a repeat. A case without an answer
-    has an error and no score, like Inspect's failed samples.
+    It does not need Inspect. A sample is an example in one configuration, an epoch is a repeat. A
+    case without an answer has an error and no score, like Inspect's failed samples.
     """
-
-    name: str = "inspect"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write a log for each dataset."""
-        texts, written = RunTexts.of(run), []
-        created = moment(run.run, "start", "end").astimezone(UTC)
-        for dataset, records in records_by(run, "dataset").items():
-            log = _Log(run, dataset, records, texts, created)
-            stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
-            path = folder / f"{stamp}_{slug(dataset)}_{log.task_id}.eval"
-            with tempfile.SpooledTemporaryFile(max_size=32_000_000) as file:
-                log.write(file)
-                file.seek(0)
-                write_whole(path, iter(lambda f=file: f.read(1 << 20), b""))  # type: ignore[misc]
-            written.append(path)
-        return written
+    texts, written = RunTexts.of(run), []
+    created = moment(run.run, "start", "end").astimezone(UTC)
+    for dataset, records in records_by(run, "dataset").items():
+        log = _Log(run, dataset, records, texts, created)
+        stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
+        path = folder / f"{stamp}_{slug(dataset)}_{log.task_id}.eval"
+        with tempfile.SpooledTemporaryFile(max_size=32_000_000) as file:
+            log.write(file)
+            file.seek(0)
+            write_whole(path, iter(lambda f=file: f.read(1 << 20), b""))  # type: ignore[misc]
+        written.append(path)
+    return written
 
 
 class _Log:
