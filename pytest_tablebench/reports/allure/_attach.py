@@ -99,12 +99,13 @@ class Attachments:
             self._cases_by_text.setdefault(prompt, []).append(uuid)
         if not record.raw or len(record.raw) <= REPLY_SHOWN:
             return []
-        return self._write(f"reply/{record.case_id}", "reply", record.raw)
+        source = self._write(f"reply/{record.case_id}", record.raw)
+        return [_attachment("reply", source)] if source else []
 
     def add(self, texts: Iterable[Text]) -> None:
         """Write the texts that are attached to a case."""
         # Compare contents, because several examples may share a table.
-        shared: dict[str, tuple[list[Attachment], list[str]]] = {}
+        shared: dict[str, tuple[str, str | None, list[str]]] = {}
         for entry in texts:
             if isinstance(entry, PromptText):
                 key, title, text = f"p{entry.digest}", "prompt", entry.text
@@ -118,31 +119,35 @@ class Attachments:
             text = example_text(entry) if isinstance(entry, ExampleText) else text
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             if digest not in shared:
-                shared[digest] = self._write(f"text/{digest}", title, text), []
-            shared[digest][1].extend(children)
+                shared[digest] = title, self._write(f"text/{digest}", text), []
+            shared[digest][2].extend(children)
         when = {"start": self._stamp.start_ms, "stop": self._stamp.start_ms}
-        for digest, (attached, children) in shared.items():
-            if not attached:
+        for digest, (title, source, children) in shared.items():
+            if source is None:
                 continue
             uuid = self._stamp.uuid(f"container/{digest}")
+            attached = [_attachment(title, source)]
             before = TestBeforeResult(
-                name=attached[0].name, status=Status.PASSED, stage="finished", **when
+                name=title, status=Status.PASSED, stage="finished", attachments=attached, **when
             )
-            before.attachments = attached
             cases = list(dict.fromkeys(children))
             container = TestResultContainer(uuid=uuid, children=cases, befores=[before], **when)
             self._folder.write(f"{uuid}-container.json", container)
 
-    def _write(self, name: str, title: str, text: str) -> list[Attachment]:
-        """Write a text as an attachment; return none if that exceeds the budget."""
+    def _write(self, name: str, text: str) -> str | None:
+        """Write a text, and return the name of its file; None if it exceeds the budget."""
         content = shown(text, ATTACHMENT)
-        self._bytes += (size := len(content.encode("utf-8", "backslashreplace")))
-        if self._bytes > BUDGET:
-            self._bytes -= size
-            return []
+        size = len(content.encode("utf-8", "backslashreplace"))
+        if self._bytes + size > BUDGET:
+            return None
+        self._bytes += size
         source = f"{self._stamp.uuid(name)}-attachment.txt"
         self._folder.write(source, content)
-        return [Attachment(name=title, source=source, type="text/plain")]
+        return source
+
+
+def _attachment(title: str, source: str) -> Attachment:
+    return Attachment(name=title, source=source, type="text/plain")
 
 
 def example_text(example: ExampleText) -> str:
