@@ -86,23 +86,23 @@ class SnapshotFile:
             self.changes[name] = change_of(case_id, kind, self.path.name, name, (old, answer))
         return self.changes.get(name)
 
-    @property
-    def damaged(self) -> int:
-        """The number of compared entries that could not be parsed."""
-        return sum(kind == "new" and name in self.stored for name, kind in self.kinds.items())
-
-    def problems(self) -> list[str]:
-        """Return why answers were not compared."""
+    def finish(self, *, update: bool, new_only: bool) -> list[str]:
+        """Record differing answers if requested; keep other entries. Return all problems."""
         if self.problem is not None:
             return [self.problem]
-        text = f"{self.path.name}: {self.damaged} damaged entries were not compared"
-        return [text] if self.damaged else []
-
-    def save(self, *, new_only: bool) -> None:
-        """Record differing answers; keep other entries. Raises `OSError`, `SettingsError`."""
+        name, problems = self.path.name, []
         is_recorded = self.recorded == self.path and self.pending.items() <= self.stored.items()
-        if self.problem is None and not is_recorded:
-            write_entries(self.recorded, self.pending, new_only=new_only)
+        if update and not is_recorded:
+            try:
+                write_entries(self.recorded, self.pending, new_only=new_only)
+            except SettingsError as error:
+                problems.append(f"nothing recorded: {error}")
+            except OSError as error:
+                why = error.strerror or printable(str(error), 200)
+                problems.append(f"{name}: nothing recorded: {why}")
+        if damaged := sum(kind == "new" and key in self.stored for key, kind in self.kinds.items()):
+            problems.append(f"{name}: {damaged} damaged entries were not compared")
+        return problems
 
 
 class SnapshotComparison:
@@ -209,9 +209,7 @@ class SnapshotComparison:
                 if planned.get(model) is not None and len(kept.rows) >= planned[model]
             }
         for file in self._files.values():
-            if self.update:
-                self._save(file)
-            self.problems += file.problems()
+            self.problems += file.finish(update=self.update, new_only=self._new_only)
         data_by_model = {}
         for model, kept in writer.model_runs.items():
             if not kept.path.is_dir() or not self.files(model):
@@ -222,15 +220,6 @@ class SnapshotComparison:
             except OSError as error:
                 self.problems.append(f"snapshots.json cannot be written: {error.strerror}")
         return data_by_model
-
-    def _save(self, file: SnapshotFile) -> None:
-        try:
-            file.save(new_only=self._new_only)
-        except SettingsError as error:
-            self.problems.append(f"nothing recorded: {error}")
-        except OSError as error:
-            why = error.strerror or printable(str(error), 200)
-            self.problems.append(f"{file.path.name}: nothing recorded: {why}")
 
     def data(self, model: str) -> dict[str, Any]:
         """Return the content of a model's `snapshots.json`."""
