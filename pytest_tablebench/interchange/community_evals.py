@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange.exporter import LIBRARY, moment, records_by, version_of
+from pytest_tablebench.interchange.exporter import (
+    LIBRARY,
+    moment,
+    records_by,
+    scopes_of,
+    version_of,
+)
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole
@@ -56,7 +61,7 @@ def write_community_evals(
 
 
 def _entry(run: LoadedRun, name: str, task: HubTask) -> dict[str, Any]:
-    scopes = _scopes(run)
+    scopes = scopes_of(run)
     if name not in scopes:
         choices = known_names(name, scopes)
         raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {choices}")
@@ -72,13 +77,6 @@ def _entry(run: LoadedRun, name: str, task: HubTask) -> dict[str, Any]:
         "date": moment(run.run, "end", "start").isoformat(),
         "notes": "; ".join(_notes(run.run, scope)),
     }
-
-
-def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
-    scopes: dict[str, Mapping[str, Any]] = {}
-    for benchmark, scope in summary_of(run)["benchmarks"].items():
-        scopes |= {benchmark: scope} | scope["datasets"]
-    return scopes
 
 
 def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
@@ -107,6 +108,15 @@ def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
     if not groups:
         raise DataError(f"{run.path} has no recorded case, so there is nothing to export")
     return groups
+
+
+def scopes_of(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
+    """Return the figures of a run's benchmarks and datasets by name; a dataset's name wins."""
+    benchmarks = summary_of(run)["benchmarks"]
+    scopes: dict[str, Mapping[str, Any]] = dict(benchmarks)
+    for benchmark in benchmarks.values():
+        scopes |= benchmark["datasets"]
+    return scopes
 
 
 def moment(run: Mapping[str, Any], *names: str) -> datetime:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import GRID, MODES, names_on
 from pytest_tablebench.interchange._instance import messages_of
 from pytest_tablebench.interchange.every_eval_ever import LOCAL
@@ -23,6 +22,7 @@ from pytest_tablebench.interchange.exporter import (
     plain,
     records_by,
     run_uuid,
+    scopes_of,
     tokens_of,
     version_of,
 )
@@ -123,7 +123,7 @@ class _Log:
     def _header(self) -> dict[str, Any]:
         facts = self.run.run
         ended = moment(facts, "end", "start").astimezone(UTC).isoformat()
-        scope = self._scope()
+        scope = scopes_of(self.run)[self.dataset]
         lost = sum(record.score is None for record in self.records)
         score = {
             "name": self.scorer,
@@ -148,14 +148,6 @@ class _Log:
             },
             "stats": {"started_at": self.created, "completed_at": ended},
         }
-
-    def _scope(self) -> Mapping[str, Any]:
-        benchmarks = summary_of(self.run)["benchmarks"].values()
-        return next(
-            dict(benchmark["datasets"][self.dataset])
-            for benchmark in benchmarks
-            if self.dataset in benchmark["datasets"]
-        )
 
     def _id(self, record: Record) -> str:
         axes = (*(axis.name for axis in GRID), *self.several)
