@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.items import CHANGES, SUITE, Cost, measure, write_data
-from pytest_tablebench.results.snapshot_files import SnapshotFile
+from pytest_tablebench.results.snapshot_comparison import SnapshotFile
 from pytest_tablebench.results.snapshots import Entry
 
 WRITTEN = 2
@@ -82,12 +82,12 @@ def alone(path: Path, answer: str) -> float:
     """Return the CPU seconds of reading the file and comparing, outside a run."""
     line = json.dumps({"raw": answer})
     started = time.process_time()
-    file = SnapshotFile.load(path, "m")
+    file = SnapshotFile(path, path, "m")
     for name in file.stored:
         is_right = file.stored[name].startswith("right")
         raw = json.loads(line)["raw"]
         entry = Entry("right", 1.0, raw) if is_right else Entry("wrong", 0.0, raw)
-        if file.note(name, name, entry) != "same":
+        if file.note(name, name, entry) is not None:
             sys.exit(f"{name} differs from what was stored")
     return time.process_time() - started
 

@@ -14,7 +14,6 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.interchange.community_evals import HubTask
-    from pytest_tablebench.interchange.exporter import Exporter
 
 
 def add_parser(commands: Any) -> None:
@@ -99,24 +98,28 @@ def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, Hub
 
 
 _FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "csv": ("flat", "Csv", ("raw",)),
-    "parquet": ("flat", "Parquet", ()),
-    "inspect": ("inspect_log", "InspectLog", ()),
-    "treb-submission": ("treb_submission", "TrebSubmission", ()),
-    "community-evals": ("community_evals", "CommunityEvals", ("hub_dataset", "source_url")),
+    "csv": ("flat", "write_csv", ("raw",)),
+    "parquet": ("flat", "write_parquet", ()),
+    "inspect": ("inspect_log", "write_inspect", ()),
+    "treb-submission": ("treb_submission", "write_treb_submission", ()),
+    "community-evals": (
+        "community_evals",
+        "write_community_evals",
+        ("hub_dataset", "source_url"),
+    ),
     "every-eval-ever": (
         "every_eval_ever",
-        "EveryEvalEver",
+        "write_every_eval_ever",
         ("model_id", "organization", "relationship", "no_samples"),
     ),
 }
-"""The module and class of each format's exporter, and its options."""
+"""The module and function of each format's exporter, and its options."""
 
 
 def _export(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.loaded_run import load_run
 
-    module, kind, takes = _FORMS[options.to]
+    module, function, takes = _FORMS[options.to]
     for name in sorted({name for *_, names in _FORMS.values() for name in names}):
         if getattr(options, name) is not None and name not in takes:
             forms = [form for form, (*_, names) in _FORMS.items() if name in names]
@@ -129,11 +132,10 @@ def _export(options: argparse.Namespace) -> tuple[list[str], int]:
     if options.to == "community-evals":
         hub_tasks = _hub_tasks(fields.pop("hub_dataset", None), fields.get("source_url"))
         fields = {"tasks": hub_tasks, "source": fields.get("source_url")}
-    exporters = import_module(f"pytest_tablebench.interchange.{module}")
-    exporter: Exporter = getattr(exporters, kind)(**fields)
+    write = getattr(import_module(f"pytest_tablebench.interchange.{module}"), function)
     run = load_run(options.run)
     folder = options.out or options.run / "export"
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        written = exporter.write(run, folder)
+        written = write(run, folder, **fields)
     return [f"wrote {printable(str(path))}" for path in written], 0

@@ -119,9 +119,9 @@ def _with_snapshot(
     item: pytest.Item, report: pytest.TestReport, message: CaseMessage
 ) -> CaseMessage:
     """Fail the test if the answer changed. The record keeps the score of the dataset's metric."""
-    from pytest_tablebench.hooks.snapshot_checks import check_snapshot
+    from pytest_tablebench.hooks.snapshots import snapshot_failure
 
-    why = None if hasattr(report, "wasxfail") else check_snapshot(item, message)
+    why = None if hasattr(report, "wasxfail") else snapshot_failure(item, message)
     if why is None:
         return message
     text = f"{report.longrepr}\n" if report.failed else ""

@@ -1,7 +1,7 @@
 """Pytest hooks of the comparison with stored answers (`results/snapshot_comparison.py`).
 
 A changed answer changes no test's outcome and no exit code, except with
-`--bench-snapshot-changes=fail` (`snapshot_checks.py`).
+`--bench-snapshot-changes=fail`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,54 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.snapshot_text import change_parts, change_title, counts_line
+from pytest_tablebench.hooks.keys import CASE_SESSION
+from pytest_tablebench.reports.snapshot_text import change_kind, change_parts, counts_line
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
-from pytest_tablebench.results.snapshot_files import FOLDER, SnapshotPlaces
+from pytest_tablebench.results.snapshot_files import FOLDER
 from pytest_tablebench.results.snapshots import diff_line
 from pytest_tablebench.session.base import selected_by
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.session.base import RunKeeper
+    from pytest_tablebench.session.base import RunKeeper, Session
 
 SHOWN = 10
 """The maximum number of changes in the terminal; `snapshots.json` has all."""
 
 _COLORS = {"-": {"red": True}, "+": {"green": True}, "=": {}}
+_FAILURES: pytest.StashKey[SnapshotComparison] = pytest.StashKey()
+
+
+def _comparison(session: Session) -> SnapshotComparison:
+    config = session.config
+    return SnapshotComparison(
+        config.rootpath,
+        session.settings,
+        # With a default, so that this works without syrupy's plugin too.
+        update=bool(config.getoption("--snapshot-update", False)),
+        new_only=bool(config.getoption("--snapshot-update-new-only", False)),
+    )
+
+
+def snapshot_failure(item: pytest.Item, message: CaseMessage) -> str | None:
+    """Return why a changed answer fails its test; None if it is unchanged or new.
+
+    The process that runs the test compares the answer; it writes nothing.
+    """
+    session, stash = item.config.stash[CASE_SESSION], item.config.stash
+    if _FAILURES not in stash:
+        stash[_FAILURES] = _comparison(session)
+    comparison = stash[_FAILURES]
+    change = comparison.take(item.nodeid, message) if comparison.fails_changes else None
+    if change is None:
+        return None
+    version = session.settings.snapshot_of or "its snapshot"
+    return (
+        f"changed since {printable(version, 100)}: {change_kind(change)}\n"
+        f"snapshot: {printable(change['file'], 200)}\n"
+        f"got:      {''.join(map(diff_line, change_parts(change)))}"
+    )
 
 
 class SnapshotHooks:
@@ -39,29 +72,22 @@ class SnapshotHooks:
     """
 
     def __init__(self, session: RunKeeper) -> None:
-        config = session.config
         self._session = session
-        dirname = config.getoption("--snapshot-dirname", "")
+        dirname = session.config.getoption("--snapshot-dirname", "")
         if Path(str(dirname)).name == FOLDER:
             raise SettingsError(
                 f"--snapshot-dirname: --bench-snapshot keeps answers in {FOLDER}, and syrupy "
                 f"would report them as unused snapshots; choose another name"
             )
-        self.comparison = SnapshotComparison(
-            SnapshotPlaces(config.rootpath, session.settings),
-            session.settings,
-            # With a default, so that this works without syrupy's plugin too.
-            update=bool(config.getoption("--snapshot-update", False)),
-            new_only=bool(config.getoption("--snapshot-update-new-only", False)),
-        )
+        self.comparison = _comparison(session)
+        self.comparison.check()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Compare the answer of a finished case with the stored one."""
         message: CaseMessage | None = report.__dict__.get("tablebench")
         if message is not None:
-            suite, _, test = report.nodeid.partition("::")
-            self.comparison.take(suite, test, message)
+            self.comparison.take(report.nodeid, message)
 
     def finish(self, exit_code: int) -> Mapping[str, dict[str, Any]]:
         """Update the snapshots and write `snapshots.json`; return the comparison by model."""
@@ -73,29 +99,27 @@ class SnapshotHooks:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
         """Show the counts and the first changes, after the run's table."""
         yield
-        comparison = self.comparison
-        if not comparison.models:
-            return
-        terminalreporter.write_sep("=", "tablebench: snapshots of answers")
-        left = SHOWN
+        comparison, left = self.comparison, SHOWN
+        if comparison.models:
+            terminalreporter.write_sep("=", "tablebench: snapshots of answers")
         for model in comparison.models:
             data = comparison.data(model)
-            terminalreporter.write_line(counts_line(comparison, model, data))
             changes = data["changes"]
+            terminalreporter.write_line(counts_line(comparison, model, data))
             for change in changes[:left]:
                 _write_change(terminalreporter, change)
-            more = len(changes) - left
-            left = max(0, left - len(changes))
-            if more > 0:
+            if len(changes) > left:
                 terminalreporter.write_line(
-                    f"not shown: {more} more changed; all are in snapshots.json"
+                    f"not shown: {len(changes) - left} more changed; all are in snapshots.json"
                 )
+            left = max(0, left - len(changes))
         for problem in dict.fromkeys(comparison.problems):
             terminalreporter.write_line(printable(problem), red=True)
 
 
 def _write_change(terminal: Any, change: Mapping[str, Any]) -> None:
-    terminal.write_line(change_title(change), bold=True)
+    title = f"{change_kind(change)}  {printable(change['case_id'], 200)}"
+    terminal.write_line(title, bold=True)
     if parts := change_parts(change):
         terminal.write("  ")
         for part in parts:

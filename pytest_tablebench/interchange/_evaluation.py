@@ -17,10 +17,14 @@ LONGEST = 64_000_000
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row in every-eval-ever's instance-level format, and its place for messages."""
+    """A row in every-eval-ever's instance-level format, and its place for messages.
+
+    `fields` has the fields of the case's record, if the importer provides them.
+    """
 
     data: Mapping[str, Any]
     place: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,12 @@ class Evaluation:
         path: the file.
         facts: the content of the aggregate file.
         rows: its cases.
-        fields: the fields of each row's record, if the importer provides them.
         run: entries for `run.json`.
     """
 
     path: Path
     facts: Mapping[str, Any]
     rows: tuple[EvaluationRow, ...]
-    fields: tuple[Mapping[str, Any], ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange.exporter import LIBRARY, moment, records_by, version_of
+from pytest_tablebench.interchange.exporter import (
+    LIBRARY,
+    moment,
+    records_by,
+    scopes_of,
+    version_of,
+)
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole
@@ -25,66 +30,53 @@ class HubTask:
     revision: str | None = None
 
 
-@dataclass(frozen=True)
-class CommunityEvals:
-    """Writes `.eval_results/<name>.yaml` for each dataset or benchmark with a task on the hub.
+def write_community_evals(
+    run: LoadedRun, folder: Path, *, tasks: Mapping[str, HubTask], source: str | None = None
+) -> list[Path]:
+    """Write `.eval_results/<name>.yaml` for each dataset or benchmark with a task on the hub.
 
     The value is the mean score, from 0 to 1, of the answered cases. The notes contain the number
     of unanswered cases and the selection of cases. Format of the file:
     https://huggingface.co/docs/hub/eval-results.
 
     Args:
+        run: the run.
+        folder: the folder to write into.
         tasks: the tasks, by name of a dataset or benchmark of the run.
         source: an address that shows the run.
     """
+    import yaml
 
-    tasks: Mapping[str, HubTask]
-    source: str | None = None
-    name: str = "community-evals"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the files."""
-        import yaml
-
-        records_by(run, "dataset")
-        scopes = _scopes(run)
-        entries = {name: self._entry(run, name, scopes) for name in self.tasks}
-        (folder / ".eval_results").mkdir(exist_ok=True)
-        written = []
-        for name, entry in entries.items():
-            path = folder / ".eval_results" / f"{slug(name)}.yaml"
-            write_whole(path, yaml.safe_dump([entry], sort_keys=False, allow_unicode=True))
-            written.append(path)
-        return written
-
-    def _entry(
-        self, run: LoadedRun, name: str, scopes: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, Any]:
-        task, scope = self.tasks[name], scopes.get(name)
-        if scope is None:
-            choices = known_names(name, scopes)
-            raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {choices}")
-        if scope["performance"] is None:
-            raise SettingsError(f"--hub-dataset: {printable(name, 60)} has no answered case")
-        dataset = {"id": task.dataset, "task_id": task.task}
-        if task.revision is not None:
-            dataset["revision"] = task.revision
-        entry = {
-            "dataset": dataset,
-            "value": scope["performance"],
-            "date": moment(run.run, "end", "start").isoformat(),
-            "notes": "; ".join(_notes(run.run, scope)),
-        }
-        if self.source is not None:
-            entry["source"] = {"url": self.source, "name": f"{LIBRARY} run"}
-        return entry
+    records_by(run, "dataset")
+    entries = {name: _entry(run, name, task) for name, task in tasks.items()}
+    (folder / ".eval_results").mkdir(exist_ok=True)
+    written = []
+    for name, entry in entries.items():
+        if source is not None:
+            entry["source"] = {"url": source, "name": f"{LIBRARY} run"}
+        path = folder / ".eval_results" / f"{slug(name)}.yaml"
+        write_whole(path, yaml.safe_dump([entry], sort_keys=False, allow_unicode=True))
+        written.append(path)
+    return written
 
 
-def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
-    scopes: dict[str, Mapping[str, Any]] = {}
-    for benchmark, scope in summary_of(run)["benchmarks"].items():
-        scopes |= {benchmark: scope} | scope["datasets"]
-    return scopes
+def _entry(run: LoadedRun, name: str, task: HubTask) -> dict[str, Any]:
+    scopes = scopes_of(run)
+    if name not in scopes:
+        choices = known_names(name, scopes)
+        raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {choices}")
+    scope = scopes[name]
+    if scope["performance"] is None:
+        raise SettingsError(f"--hub-dataset: {printable(name, 60)} has no answered case")
+    dataset = {"id": task.dataset, "task_id": task.task}
+    if task.revision is not None:
+        dataset["revision"] = task.revision
+    return {
+        "dataset": dataset,
+        "value": scope["performance"],
+        "date": moment(run.run, "end", "start").isoformat(),
+        "notes": "; ".join(_notes(run.run, scope)),
+    }
 
 
 def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:

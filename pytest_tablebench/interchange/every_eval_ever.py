@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -45,82 +44,81 @@ _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+@=~ -]{0,127}")
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unknown")
 
 
-@dataclass(frozen=True)
-class EveryEvalEver:
-    """Writes `<uuid>.json` and `<uuid>_samples.jsonl` in `data/<benchmark>/<developer>/<model>/`.
+def write_every_eval_ever(
+    run: LoadedRun,
+    folder: Path,
+    *,
+    model_id: str | None = None,
+    organization: str = "unknown",
+    relationship: str = "other",
+    samples: bool = True,
+) -> list[Path]:
+    """Write `<uuid>.json` and `<uuid>_samples.jsonl` in `data/<benchmark>/<developer>/<model>/`.
 
     Args:
+        run: the run.
+        folder: the folder to write into.
         model_id: `developer/model`; None takes the model's name, which must have that form.
         organization: the evaluating organization.
         relationship: its relationship to the model, in the schema's words.
         samples: whether to write the cases, with questions, prompts and replies.
     """
-
-    model_id: str | None = None
-    organization: str = "unknown"
-    relationship: str = "other"
-    samples: bool = True
-    name: str = "every-eval-ever"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the files of each benchmark."""
-        model = str(run.run.get("model"))
-        model_id = self.model_id or model
-        place = _model_place(model_id)
-        texts = RunTexts.of(run) if self.samples else RunTexts()
-        written = []
-        for benchmark, records in records_by(run, "benchmark").items():
-            subfolder = Path("data", slug(benchmark), *place)
-            (folder / subfolder).mkdir(parents=True, exist_ok=True)
-            mark = run_uuid(run, benchmark)
-            aggregate = self._aggregate(run, benchmark, model_id)
-            if self.samples:
-                path = subfolder / f"{mark}_samples.jsonl"
-                ids = aggregate["evaluation_id"], model_id
-                rows = (row_of(record, texts, *ids) for record in records)
-                facts = _write_rows(folder / path, rows, path.as_posix())
-                aggregate["detailed_evaluation_results"] = facts
-                written.append(folder / path)
-            text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
-            write_whole(folder / subfolder / f"{mark}.json", text)
-            written.append(folder / subfolder / f"{mark}.json")
-        if self.samples:
-            merge_media([run.path], folder)
-        return [*written, *([media] if (media := folder / MEDIA).is_dir() else [])]
-
-    def _aggregate(self, run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
-        facts = run.run
-        began, ended = (
-            str(int(moment(facts, *names).timestamp()))
-            for names in (("start", "end"), ("end", "start"))
-        )
-        details = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "evaluation_id": f"{slug(benchmark)}/{model_id}/{ended}",
-            "evaluation_timestamp": began,
-            "retrieved_timestamp": ended,
-            "source_metadata": {
-                "source_name": LIBRARY,
-                "source_type": "evaluation_run",
-                "source_organization_name": self.organization,
-                "evaluator_relationship": self.relationship,
-            },
-            "eval_library": {
-                "name": LIBRARY,
-                "version": version_of(facts),
-                "additional_details": details,
-            },
-            "model_info": {
-                "name": str(facts.get("model")),
-                "id": model_id,
-                "additional_details": {
-                    "deployment_type": "unknown",
-                    "model_availability": "unknown",
-                },
-            },
-            "evaluation_results": list(_results(run, benchmark)),
+    model_id = model_id or str(run.run.get("model"))
+    place = _model_place(model_id)
+    texts = RunTexts.of(run) if samples else RunTexts()
+    written = []
+    for benchmark, records in records_by(run, "benchmark").items():
+        subfolder = Path("data", slug(benchmark), *place)
+        (folder / subfolder).mkdir(parents=True, exist_ok=True)
+        mark = run_uuid(run, benchmark)
+        aggregate = _aggregate(run, benchmark, model_id)
+        aggregate["source_metadata"] |= {
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
         }
+        if samples:
+            path = subfolder / f"{mark}_samples.jsonl"
+            ids = aggregate["evaluation_id"], model_id
+            rows = (row_of(record, texts, *ids) for record in records)
+            facts = _write_rows(folder / path, rows, path.as_posix())
+            aggregate["detailed_evaluation_results"] = facts
+            written.append(folder / path)
+        text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
+        write_whole(folder / subfolder / f"{mark}.json", text)
+        written.append(folder / subfolder / f"{mark}.json")
+    if samples:
+        merge_media([run.path], folder)
+    return [*written, *([media] if (media := folder / MEDIA).is_dir() else [])]
+
+
+def _aggregate(run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
+    facts = run.run
+    began, ended = (
+        str(int(moment(facts, *names).timestamp()))
+        for names in (("start", "end"), ("end", "start"))
+    )
+    details = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{slug(benchmark)}/{model_id}/{ended}",
+        "evaluation_timestamp": began,
+        "retrieved_timestamp": ended,
+        "source_metadata": {"source_name": LIBRARY, "source_type": "evaluation_run"},
+        "eval_library": {
+            "name": LIBRARY,
+            "version": version_of(facts),
+            "additional_details": details,
+        },
+        "model_info": {
+            "name": str(facts.get("model")),
+            "id": model_id,
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+            },
+        },
+        "evaluation_results": list(_results(run, benchmark)),
+    }
 
 
 def _model_place(model_id: str) -> tuple[str, str]:

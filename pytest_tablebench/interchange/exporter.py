@@ -1,4 +1,11 @@
-"""The protocol of exporters, and functions that read a run for them."""
+"""Functions that read a run for exporters.
+
+An exporter is a function that writes a run into an existing folder in the format of another tool,
+without computing figures, and returns the files written. The same run gives the same bytes. Every
+format keeps the three outcomes apart: no answer is never a wrong answer. An exporter raises
+`SettingsError` if the format cannot express the run without another option, `DataError` for a run
+without cases, and `OSError`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +16,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
@@ -29,26 +37,6 @@ LIBRARY = "pytest-tablebench"
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens")
 """The parameters that have names in other formats."""
-
-
-class Exporter(Protocol):
-    """Writes a run in the format of another tool, without computing figures.
-
-    Every format keeps the three outcomes apart: no answer is never a wrong answer.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name of the format in `--to`."""
-        ...
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the run into an existing folder; return the files written.
-
-        The same run gives the same bytes. Raises `SettingsError` if the format cannot express the
-        run without another option, `DataError` for a run without cases, and `OSError`.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -120,6 +108,15 @@ def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
     if not groups:
         raise DataError(f"{run.path} has no recorded case, so there is nothing to export")
     return groups
+
+
+def scopes_of(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
+    """Return the figures of a run's benchmarks and datasets by name; a dataset's name wins."""
+    benchmarks = summary_of(run)["benchmarks"]
+    scopes: dict[str, Mapping[str, Any]] = dict(benchmarks)
+    for benchmark in benchmarks.values():
+        scopes |= benchmark["datasets"]
+    return scopes
 
 
 def moment(run: Mapping[str, Any], *names: str) -> datetime:

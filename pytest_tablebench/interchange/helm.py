@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return a line for each dataset: our mean, the published mean, and the differing cases."""
     scores: dict[str, list[tuple[float, float]]] = {}
     without: Counter[str] = Counter()
-    for fields in chain.from_iterable(evaluation.fields for evaluation in evaluations):
+    for fields in (row.fields for evaluation in evaluations for row in evaluation.rows):
         if fields["outcome"] == "no_answer":
             continue
         if PUBLISHED in fields["parts"]:
@@ -118,12 +117,13 @@ def _evaluation(
     dataset, main = MAIN[recipe["dataset"]]
     scores = _published_scores(folder / STATS, main)
     state = folder / STATE
-    rows, fields = [], []
+    recipe |= {"dataset": dataset}
+    common = {"tags": dict(tags(dataset)), "strategy": "direct", "modality": "text"}
+    rows = []
     for number, request in enumerate(listing(read_json(state).get("request_states"))):
         place = f"{printable(str(state))}, request_states[{number}]"
-        row, case = _case(request, place, recipe | {"dataset": dataset}, score_reply, scores)
-        rows.append(row)
-        fields.append(case | {"tags": dict(tags(dataset))})
+        data, case = _case(request, place, recipe, score_reply, scores)
+        rows.append(EvaluationRow(data, place, case | common))
     generation = {name: adapter[name] for name in ("temperature", "max_tokens") if name in adapter}
     facts = {
         "schema_version": SCHEMA_VERSION,
@@ -135,7 +135,7 @@ def _evaluation(
     }
     by_dataset = {dataset: {"shots": int(recipe["shots"])}}
     run = {"strategy": "direct", "modality": "text", "by_dataset": by_dataset}
-    return Evaluation(state, facts, tuple(rows), tuple(fields), run)
+    return Evaluation(state, facts, tuple(rows), run)
 
 
 def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
@@ -172,7 +172,8 @@ def _case(
     recipe: Mapping[str, str],
     score_reply: HelmScorer,
     scores: Mapping[tuple[str, int], float],
-) -> tuple[EvaluationRow, dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a row of every-eval-ever, and fields of its record."""
     if not isinstance(state, dict):
         raise DataError(f"{place}: not a request of HELM")
     instance, result = mapping(state, "instance"), mapping(state, "result")
@@ -209,12 +210,10 @@ def _case(
         "case_id": "/".join([*axes, *([f"r{repeat}"] if repeat > 1 else [])]),
         "benchmark": "torr",
         **dict(zip(("dataset", "example_id", "serializer", "perturbation"), axes, strict=True)),
-        "strategy": "direct",
-        "modality": "text",
         "repeat": repeat,
     }
     if not is_answered:
-        return EvaluationRow(data, place), fields | {"outcome": "no_answer"}
+        return data, fields | {"outcome": "no_answer"}
     scored = score_reply(recipe["dataset"], str(reply), references)
     is_right = scored["score"] >= scored["threshold"]
     data["evaluation"] = {"score": scored["score"], "is_correct": is_right}
@@ -223,4 +222,4 @@ def _case(
     reason = mapping(completions[0], "finish_reason").get("reason")
     outcome = {"outcome": "right" if is_right else "wrong"}
     flags = {"flags": ["truncated"] if reason == "length" else []}
-    return EvaluationRow(data, place), fields | outcome | scored | flags
+    return data, fields | outcome | scored | flags

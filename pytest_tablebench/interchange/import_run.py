@@ -91,14 +91,14 @@ def import_run(
 
 
 def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
-    if evaluation.fields:
-        for row, row_fields in zip(evaluation.rows, evaluation.fields, strict=True):
-            yield row, dict(row_fields)
-        return
-    if not _is_ours(evaluation.facts):
+    is_ours = _is_ours(evaluation.facts)
+    if not is_ours and not any(row.fields for row in evaluation.rows):
         yield from foreign_fields(evaluation)
         return
     for row in evaluation.rows:
+        if not is_ours:
+            yield row, dict(row.fields)
+            continue
         try:
             fields = recorded_fields(row.data.get("metadata") or {})
         except ValueError as error:

@@ -6,12 +6,10 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import GRID, MODES, names_on
 from pytest_tablebench.interchange._instance import messages_of
 from pytest_tablebench.interchange.every_eval_ever import LOCAL
@@ -24,6 +22,7 @@ from pytest_tablebench.interchange.exporter import (
     plain,
     records_by,
     run_uuid,
+    scopes_of,
     tokens_of,
     version_of,
 )
@@ -44,30 +43,24 @@ _PLACED = {
 _FIGURES = ("performance", "robustness", "pass_rate", "no_answer")
 
 
-@dataclass(frozen=True)
-class InspectLog:
-    """Writes `<time>_<dataset>_<id>.eval`, a zip of JSON files, without Inspect itself.
+def write_inspect(run: LoadedRun, folder: Path) -> list[Path]:
+    """Write `<time>_<dataset>_<id>.eval` for each dataset: a zip of JSON files.
 
-    A sample is an example in one configuration, an epoch is a repeat. A case without an answer
-    has an error and no score, like Inspect's failed samples.
+    It does not need Inspect. A sample is an example in one configuration, an epoch is a repeat. A
+    case without an answer has an error and no score, like Inspect's failed samples.
     """
-
-    name: str = "inspect"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write a log for each dataset."""
-        texts, written = RunTexts.of(run), []
-        created = moment(run.run, "start", "end").astimezone(UTC)
-        for dataset, records in records_by(run, "dataset").items():
-            log = _Log(run, dataset, records, texts, created)
-            stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
-            path = folder / f"{stamp}_{slug(dataset)}_{log.task_id}.eval"
-            with tempfile.SpooledTemporaryFile(max_size=32_000_000) as file:
-                log.write(file)
-                file.seek(0)
-                write_whole(path, iter(lambda f=file: f.read(1 << 20), b""))  # type: ignore[misc]
-            written.append(path)
-        return written
+    texts, written = RunTexts.of(run), []
+    created = moment(run.run, "start", "end").astimezone(UTC)
+    for dataset, records in records_by(run, "dataset").items():
+        log = _Log(run, dataset, records, texts, created)
+        stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
+        path = folder / f"{stamp}_{slug(dataset)}_{log.task_id}.eval"
+        with tempfile.SpooledTemporaryFile(max_size=32_000_000) as file:
+            log.write(file)
+            file.seek(0)
+            write_whole(path, iter(lambda f=file: f.read(1 << 20), b""))  # type: ignore[misc]
+        written.append(path)
+    return written
 
 
 class _Log:
@@ -130,7 +123,7 @@ class _Log:
     def _header(self) -> dict[str, Any]:
         facts = self.run.run
         ended = moment(facts, "end", "start").astimezone(UTC).isoformat()
-        scope = self._scope()
+        scope = scopes_of(self.run)[self.dataset]
         lost = sum(record.score is None for record in self.records)
         score = {
             "name": self.scorer,
@@ -155,14 +148,6 @@ class _Log:
             },
             "stats": {"started_at": self.created, "completed_at": ended},
         }
-
-    def _scope(self) -> Mapping[str, Any]:
-        benchmarks = summary_of(self.run)["benchmarks"].values()
-        return next(
-            dict(benchmark["datasets"][self.dataset])
-            for benchmark in benchmarks
-            if self.dataset in benchmark["datasets"]
-        )
 
     def _id(self, record: Record) -> str:
         axes = (*(axis.name for axis in GRID), *self.several)

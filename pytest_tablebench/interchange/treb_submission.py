@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tablebench.errors import DataError
@@ -24,34 +23,28 @@ LANGUAGES = ("English", "Chinese")
 FIELDS = ("id", "model_name", "question", "generation", "pred_answer")
 
 
-@dataclass(frozen=True)
-class TrebSubmission:
-    """Writes `treb-STRATEGY.jsonl` with a line for each answered sample of TReB."""
-
-    name: str = "treb-submission"
-
-    def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write a file for each strategy; see `Exporter.write`."""
-        texts = RunTexts.of(run)
-        by_strategy: dict[str, list[Record]] = {}
-        for record in run.records:
-            if record.benchmark == "treb" and record.score is not None:
-                by_strategy.setdefault(record.strategy, []).append(record)
-        if not by_strategy:
-            raise DataError(f"{run.path} has no answered case of TReB, so nothing can be submitted")
-        answers_of = {
-            strategy: [submitted(record, texts) for record in records]
-            for strategy, records in sorted(by_strategy.items())
-        }
-        for strategy, answers in answers_of.items():
-            _check_once(answers, run.path, strategy)
-        paths = []
-        for strategy, answers in answers_of.items():
-            path = folder / f"treb-{slug(strategy)}.jsonl"
-            lines = (json.dumps(answer, ensure_ascii=False) for answer in answers)
-            write_whole(path, "".join(f"{line}\n" for line in lines))
-            paths.append(path)
-        return paths
+def write_treb_submission(run: LoadedRun, folder: Path) -> list[Path]:
+    """Write `treb-STRATEGY.jsonl` for each strategy, with a line for each answered sample."""
+    texts = RunTexts.of(run)
+    by_strategy: dict[str, list[Record]] = {}
+    for record in run.records:
+        if record.benchmark == "treb" and record.score is not None:
+            by_strategy.setdefault(record.strategy, []).append(record)
+    if not by_strategy:
+        raise DataError(f"{run.path} has no answered case of TReB, so nothing can be submitted")
+    answers_of = {
+        strategy: [submitted(record, texts) for record in records]
+        for strategy, records in sorted(by_strategy.items())
+    }
+    for strategy, answers in answers_of.items():
+        _check_once(answers, run.path, strategy)
+    paths = []
+    for strategy, answers in answers_of.items():
+        path = folder / f"treb-{slug(strategy)}.jsonl"
+        lines = (json.dumps(answer, ensure_ascii=False) for answer in answers)
+        write_whole(path, "".join(f"{line}\n" for line in lines))
+        paths.append(path)
+    return paths
 
 
 def submitted(record: Record, texts: RunTexts) -> dict[str, str]:

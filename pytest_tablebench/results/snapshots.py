@@ -7,13 +7,14 @@ the same verdict) from flipped ones (another verdict).
 from __future__ import annotations
 
 import json
+import os
 import re
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import parsed_json
@@ -29,8 +30,6 @@ Kind = Literal["same", "reworded", "flipped", "new"]
 """same: the same text and verdict; reworded: another text, the same verdict; flipped: another
 verdict; new: no stored answer."""
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
 Verdict = Literal["right", "wrong", "scored"]
 
 MAX_TEXTS = 2000
@@ -43,7 +42,7 @@ _HIDDEN = re.compile(
 )
 _ESCAPABLE = re.compile(r"\\|" + _HIDDEN.pattern)
 _ESCAPE = re.compile(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4}))")
-_HEAD = re.compile(r"(right|wrong|scored) ([0-9.e+-]{1,30}|none)( escaped)?")
+_ANSWER = re.compile(r"(right|wrong|scored) ([0-9.e+-]{1,30}|none)( escaped)?((?:\n\|[^\n]*)+)")
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -70,29 +69,21 @@ class Entry:
     @classmethod
     def decode(cls, data: str) -> Entry:
         """Parse the output of `encode`. Raises `ValueError` for anything else."""
-        first, _, rest = data.partition("\n")
-        head = _HEAD.fullmatch(first)
-        if head is None or not rest.startswith("|"):
+        match = _ANSWER.fullmatch(data)
+        if match is None:
             raise ValueError("not a stored answer")
-        text = rest[1:].replace("\n|", "\n")
-        if rest.count("\n") != rest.count("\n|"):
-            raise ValueError("a line without a bar")
-        if head[3]:
-            text = _ESCAPE.sub(_unescape, text)
-        verdict: Verdict = next(name for name in get_args(Verdict) if name == head[1])
-        return cls(verdict, None if head[2] == "none" else float(head[2]), text)
+        verdict, score, escaped, lines = match.groups()
+        text = lines.removeprefix("\n|").replace("\n|", "\n")
+        if escaped:
+            text = _ESCAPE.sub(lambda part: part[1] or chr(int(part[2] or part[3], 16)), text)
+        return cls(cast("Verdict", verdict), None if score == "none" else float(score), text)
 
 
 def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    if character == "\\":
+    code = ord(match[0])
+    if match[0] == "\\":
         return "\\\\"
-    code = ord(character)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return "\\" if match[1] else chr(int(match[2] or match[3], 16))
 
 
 def compare(old: Entry | None, new: Entry) -> Kind:
@@ -104,34 +95,17 @@ def compare(old: Entry | None, new: Entry) -> Kind:
     return "same" if old.text == new.text else "reworded"
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Two texts around their first difference, both from the character `start` on."""
+def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> tuple[int, str, str]:
+    """Return at most `limit` characters of two texts, from `before` characters before they differ.
 
-    start: int
-    old: str
-    new: str
-    cut: bool
-    """Whether either text is longer than the excerpt."""
-
-
-def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> Excerpt:
-    """Return at most `limit` characters of each text, from `before` characters before they differ.
-
-    Short texts are returned from their beginning.
+    The first of the three values is the number of characters left out before. Short texts are
+    returned from their beginning.
     """
     start = 0
     if max(len(old), len(new)) > limit:
-        start = max(0, _common_length(old, new) - before)
-    end = start + limit
-    cut = start > 0 or len(old) > end or len(new) > end
-    return Excerpt(start, old[start:end], new[start:end], cut)
-
-
-def _common_length(old: str, new: str) -> int:
-    """Return the length of the common prefix, by binary search since texts may be very long."""
-    shorter = min(len(old), len(new))
-    return bisect_left(range(shorter), True, key=lambda at: old[: at + 1] != new[: at + 1])
+        # Characters, not folders.
+        start = max(0, len(os.path.commonprefix([old, new])) - before)  # noqa: RUF071
+    return start, old[start : start + limit], new[start : start + limit]
 
 
 DiffPart = tuple[Literal["=", "-", "+"], str]
@@ -148,8 +122,8 @@ def word_diff(old: str, new: str, most: int | None = 300) -> list[DiffPart]:
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
     parts: list[DiffPart] = []
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for _, low, high, start, end in matcher.get_opcodes():
-        if before[low:high] == after[start:end]:
+    for tag, low, high, start, end in matcher.get_opcodes():
+        if tag == "equal":
             parts.append(("=", "".join(before[low:high])))
             continue
         if low < high:
@@ -165,24 +139,18 @@ def shorten(parts: Sequence[DiffPart], around: int = 40, most: int = 600) -> lis
     Equal parts keep `around` characters next to a difference.
     """
     shortened: list[DiffPart] = []
-    left = most
+    left, last = most, len(parts) - 1
     for number, (sign, text) in enumerate(parts):
-        shown = text
-        if sign == "=":
-            first, last = number == 0, number == len(parts) - 1
-            if first and len(text) > around:
-                shown = "..." + text[-around:]
-            elif last and len(text) > around:
-                shown = text[:around] + "..."
-            elif len(text) > 2 * around:
-                shown = text[:around] + "..." + text[-around:]
-        elif len(text) > most // 3:
-            shown = text[: most // 3] + "..."
         if left <= 0:
-            shortened.append(("=", "..."))
-            break
-        shortened.append((sign, shown))
-        left -= len(shown)
+            return [*shortened, ("=", "...")]
+        if sign == "=":
+            head = text[:around] if number else ""
+            tail = text[-around:] if number < last or not number else ""
+        else:
+            head, tail = text[: most // 3], ""
+        is_short = len(text) <= len(head) + len(tail)
+        shortened.append((sign, text if is_short else f"{head}...{tail}"))
+        left -= len(shortened[-1][1])
     return shortened
 
 
@@ -202,27 +170,17 @@ def change_of(
 ) -> Change:
     """Return the change from the first of two answers to the second."""
     old, new = answers
-    shown = excerpt(old.text, new.text)
+    start, before, after = excerpt(old.text, new.text)
     return {
         "case_id": case_id,
         "kind": kind,
         "file": file,
         "name": name,
-        "old": {"verdict": old.verdict, "score": old.score, "text": shown.old},
-        "new": {"verdict": new.verdict, "score": new.score, "text": shown.new},
-        "start": shown.start,
-        "cut": shown.cut,
+        "old": asdict(replace(old, text=before)),
+        "new": asdict(replace(new, text=after)),
+        "start": start,
+        "cut": (before, after) != (old.text, new.text),
     }
-
-
-def _ordered(changes: Iterable[Change]) -> list[Change]:
-    """Sort flipped verdicts first, then by case id; drop the texts after `MAX_TEXTS` changes."""
-    ordered = sorted(changes, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
-    for change in ordered[MAX_TEXTS:]:
-        for place in (change["old"], change["new"], change):
-            for name in ("text", "start", "cut"):
-                place.pop(name, None)
-    return ordered
 
 
 def changes_data(
@@ -230,9 +188,9 @@ def changes_data(
     changes: Iterable[Change],
     *,
     updated: bool,
-    compared_with: str | None = None,
     files: Mapping[str, Mapping[str, Any]],
-    problems: Sequence[str],
+    problems: Iterable[str],
+    compared_with: str | None = None,
 ) -> dict[str, Any]:
     """Return the content of `snapshots.json`: flipped verdicts first, then by case id.
 
@@ -240,19 +198,24 @@ def changes_data(
         counts: the number of cases by kind, and of `no_answer`.
         changes: the changes, in any order.
         updated: whether differing answers were recorded.
-        compared_with: the model whose answers were compared; None for the run's model.
         files: by name, the number of `stored` answers and of `unused` ones, which no case has
             (None if only some of the cases ran).
         problems: why files could not be used.
+        compared_with: the model whose answers were compared; None for the run's model.
     """
+    ordered = sorted(changes, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
+    for change in ordered[MAX_TEXTS:]:
+        for place in (change["old"], change["new"], change):
+            for name in ("text", "start", "cut"):
+                place.pop(name, None)
     return {
         "schema": SCHEMA,
         "updated": updated,
         "compared_with": compared_with,
-        "counts": {name: counts.get(name, 0) for name in (*KINDS, "no_answer")},
+        "counts": {name: counts.get(name, 0) for name in (*get_args(Kind), "no_answer")},
         "files": {name: dict(counters) for name, counters in files.items()},
-        "problems": list(problems),
-        "changes": _ordered(changes),
+        "problems": list(dict.fromkeys(problems)),
+        "changes": ordered,
     }
 
 
@@ -263,22 +226,20 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     `SettingsError` for malformed content.
     """
     try:
-        problems = dict.fromkeys(problem for part in parts for problem in part["problems"])
+        counts: Counter[str] = Counter()
         stored: dict[str, int] = {}
         for part in parts:
+            counts.update(part["counts"])
             for name, counters in part["files"].items():
                 stored[name] = max(stored.get(name, 0), counters["stored"])
-        return {
-            "schema": SCHEMA,
-            "updated": any(part["updated"] for part in parts),
-            "compared_with": next(iter(parts), {}).get("compared_with"),
-            "counts": {
-                name: sum(part["counts"][name] for part in parts) for name in (*KINDS, "no_answer")
-            },
-            "files": {name: {"stored": count, "unused": None} for name, count in stored.items()},
-            "problems": list(problems),
-            "changes": _ordered(change for part in parts for change in part["changes"]),
-        }
+        return changes_data(
+            counts,
+            [change for part in parts for change in part["changes"]],
+            updated=any(part["updated"] for part in parts),
+            files={name: {"stored": count, "unused": None} for name, count in stored.items()},
+            problems=[problem for part in parts for problem in part["problems"]],
+            compared_with=next(iter(parts), {}).get("compared_with"),
+        )
     except (LookupError, TypeError, AttributeError) as error:
         text = f"a {FILE} is damaged ({type(error).__name__}: {error}); delete it"
         raise SettingsError(text) from None
@@ -296,17 +257,15 @@ def read_changes(folder: Path) -> dict[str, Any] | None:
     """
     path = folder / FILE
     try:
-        data = parsed_json(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = parsed_json(path.read_text(encoding="utf-8"))
+        is_newer = data["schema"] > SCHEMA
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise SettingsError(f"{path} cannot be read ({error}); delete it") from None
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, int):
-        raise SettingsError(f"{path} has no schema number; delete it")
-    if schema > SCHEMA:
+    if is_newer:
         raise SettingsError(
-            f"{path} has schema {schema}, this version reads up to {SCHEMA}; upgrade "
+            f"{path} has schema {data['schema']}, this version reads up to {SCHEMA}; upgrade "
             f"pytest-tablebench"
         )
-    return dict(data)
+    return data

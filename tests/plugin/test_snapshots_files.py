@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.snapshot_files import (
-    SnapshotFile,
-    file_name,
-    read_entries,
-    write_entries,
-)
+from pytest_tablebench.results.snapshot_comparison import SnapshotFile
+from pytest_tablebench.results.snapshot_files import file_name, read_entries, write_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.matrix import FULL
+from tests.support.present import present
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import CONFTEST, SUITE, Bench
 
@@ -223,19 +219,20 @@ def test_concurrent_writers_lose_no_entry(tmp_path: Path) -> None:
 
 def test_a_snapshot_file_damaged_since_loading_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.ambr"
-    file = SnapshotFile.load(path, "m")
-    assert file.note("t", "c", Entry("right", 1.0, "x")) == "new"
+    file = SnapshotFile(path, path, "m")
+    assert file.note("t", "c", Entry("right", 1.0, "x")) is None
+    assert file.kinds == {"t": "new"}
     path.write_bytes(b"something else")
-    with pytest.raises(SettingsError, match="not written by this version"):
-        file.save(new_only=False)
+    [problem] = file.finish(update=True, new_only=False)
+    assert "nothing recorded: a.ambr was not written by this version" in problem
     assert path.read_bytes() == b"something else"
 
 
 def test_the_last_answer_of_a_case_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.ambr"
     write_entries(path, {"t": Entry("right", 1.0, "x").encode()})
-    file = SnapshotFile.load(path, "m")
-    assert file.note("t", "c", Entry("wrong", 0.0, "y")) == "flipped"
-    assert file.note("t", "c", Entry("right", 1.0, "x")) == "same"
-    assert (file.changes, file.pending, file.kinds) == ({}, {}, {"t": "same"})
-    assert file.unused() == 0
+    file = SnapshotFile(path, path, "m")
+    change = present(file.note("t", "c", Entry("wrong", 0.0, "y")))
+    assert change["kind"] == "flipped"
+    assert file.note("t", "c", Entry("right", 1.0, "x")) is None
+    assert (file.changes, file.kinds) == ({}, {"t": "same"})

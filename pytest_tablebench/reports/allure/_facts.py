@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
+from pytest_tablebench.reports.allure._shape import FAILED_CHECK
 from pytest_tablebench.reports.formats import percent
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import printable
-
-_FAILED, _BROKEN = ["failed"], ["broken"]
 
 _SHOWN = [option.recorded for option in OPTIONS if option.shown and option.recorded]
 _KEYS = dict.fromkeys(
@@ -35,35 +34,35 @@ def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
     Allure 2 matches the whole message, Allure 3 searches in it. The expressions start at the
     message's beginning and so give the same result in both.
     """
-
-    def category(name: str, start: str, statuses: list[str]) -> dict[str, Any]:
-        return {
+    kinds = [
+        ("Truncated answers", "truncated answer", "failed"),
+        ("Unreadable answers", "unreadable answer", "failed"),
+        ("Wrong answers", "wrong answers?", "failed"),
+        ("Right answers that fail a check", FAILED_CHECK, "failed"),
+        *((f"No answer: {r}", f"no answer: {r}", "broken") for r in sorted(set(reasons))),
+    ]
+    return [
+        {
             "name": name,
-            "matchedStatuses": statuses,
+            "matchedStatuses": [status],
             "messageRegex": f"^{start}(?:[^A-Za-z0-9_-][\\s\\S]*)?$",
         }
-
-    return [
-        category("Truncated answers", "truncated answer", _FAILED),
-        category("Unreadable answers", "unreadable answer", _FAILED),
-        category("Wrong answers", "wrong answers?", _FAILED),
-        category("Right answers that fail a check", "failed check", _FAILED),
-        *(
-            category(f"No answer: {reason}", f"no answer: {reason}", _BROKEN)
-            for reason in sorted(set(reasons))
-        ),
+        for name, start, status in kinds
     ]
 
 
-def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the categories of other writers in the file, followed by ours."""
+def merged(before: str, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the categories of other writers in a former content, followed by ours."""
     try:
-        content = parsed_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = parsed_json(before)
+    except ValueError:
         return ours
     names = {entry["name"] for entry in ours}
-    others = content if isinstance(content, list) else []
-    return [e for e in others if isinstance(e, dict) and e.get("name") not in names] + ours
+    return [
+        entry
+        for entry in listing(content)
+        if isinstance(entry, dict) and entry.get("name") not in names
+    ] + ours
 
 
 def config_text(rules: list[dict[str, Any]], name: str) -> str:
@@ -81,11 +80,11 @@ def environment_text(
     run: Mapping[str, Any],
     mode: str,
     before: str = "",
-    checks: Mapping[str, Sequence[bool]] | None = None,
+    checks: Mapping[str, Counter[bool]] | None = None,
 ) -> str:
     """Return `environment.properties`: the settings of the run, escaped.
 
-    `checks` has the verdicts of each test, shown as pass rates. Lines of `before`, the former
+    `checks` counts the verdicts of each test, shown as pass rates. Lines of `before`, the former
     content, come first unless they set the same key.
     """
     facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
@@ -100,7 +99,7 @@ def environment_text(
         "allure": mode,
     }
     facts |= {
-        f"{name}.pass_rate": f"{percent(sum(passed) / len(passed))} of {len(passed)}"
+        f"{name}.pass_rate": f"{percent(passed[True] / passed.total())} of {passed.total()}"
         for name, passed in (checks or {}).items()
     }
     facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,10 @@ from pytest_tablebench.util.names import counted, escaped, printable
 REPLY_SHOWN = 8_000
 """Characters of a reply in the result itself; a longer reply becomes an attachment."""
 
+FAILED_CHECK = "failed check"
+"""The category of a right answer that fails a test."""
+
+_PLACES = ("epic", "feature", "story", "parentSuite", "suite", "subSuite")
 _STATUS = {
     "right": Status.PASSED,
     "wrong": Status.FAILED,
@@ -61,7 +65,7 @@ class Group:
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     scores: list[float] = field(default_factory=list)
-    checks: dict[str, list[bool]] = field(default_factory=dict)
+    checks: dict[str, Counter[bool]] = field(default_factory=lambda: defaultdict(Counter))
     right: int = 0
     """The number of right cases that passed all their tests."""
 
@@ -71,7 +75,7 @@ class Group:
         self.right += passed_all(record)
         for name, passed in record.checks.items():
             if passed is not None:
-                self.checks.setdefault(name, []).append(passed)
+                self.checks[name][passed] += 1
         if record.outcome == "no_answer":
             self.reasons[reason_of(record)] += 1
         elif record.score is not None:
@@ -96,13 +100,9 @@ def case_labels(
     Behaviours: benchmark, dataset, serializer. Suites: benchmark, dataset, perturbation. A
     question about the plain table is critical, one about a perturbed table normal.
     """
+    values = (benchmark, dataset, serializer, benchmark, dataset, perturbation)
     return [
-        ("epic", printable(benchmark, 100)),
-        ("feature", printable(dataset, 100)),
-        ("story", printable(serializer, 100)),
-        ("parentSuite", printable(benchmark, 100)),
-        ("suite", printable(dataset, 100)),
-        ("subSuite", printable(perturbation, 100)),
+        *((name, printable(value, 100)) for name, value in zip(_PLACES, values, strict=True)),
         ("severity", "critical" if perturbation == "none" else "normal"),
         ("framework", "pytest-tablebench"),
         ("language", "python"),
@@ -122,7 +122,7 @@ def kind_of(record: Record) -> str | None:
     the reply, any other. A right answer that fails a test has a category too.
     """
     if record.outcome == "right":
-        return None if passed_all(record) else "failed check"
+        return None if passed_all(record) else FAILED_CHECK
     if record.outcome == "no_answer":
         return f"no answer: {reason_of(record)}"
     if record.outcome == "scored":
@@ -149,43 +149,53 @@ def _read_nothing(record: Record) -> bool:
 
 def shown(text: str, limit: int) -> str:
     """Return text of a model or dataset, escaped and cut at `limit` characters."""
-    beginning = escaped(text[:limit])
-    return (
-        beginning
-        if len(text) <= limit
-        else f"{beginning}\n[... {counted(len(text) - limit, 'character')} more]"
+    left = len(text) - limit
+    end = f"\n[... {counted(left, 'character')} more]" if left > 0 else ""
+    return escaped(text[:limit]) + end
+
+
+def _result(name: str, title: str, record: Record, stamp: Stamp, **facts: Any) -> TestResult:
+    """Return a result with its ids, its title and the place of a record in Allure's trees."""
+    place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
+    result = TestResult(
+        uuid=stamp.uuid(name),
+        historyId=history_id(name),
+        testCaseId=history_id(name),
+        fullName=printable(name, 300),
+        name=printable(title, 160),
+        titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
+        stage="finished",
+        start=stamp.start_ms,
+        stop=stamp.start_ms,
+        **facts,
     )
+    result.labels = [Label(*label) for label in case_labels(*place)]
+    return result
 
 
 def case_result(
     record: Record, stamp: Stamp, *, attachments: list[Attachment], change: str | None = None
 ) -> TestResult:
     """Return the result of one case; `change` is the change of a stored answer."""
-    identity = history_id(record.case_id)
-    place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
-    labels = [Label(*label) for label in case_labels(*place)]
-    labels += [Label("tag", printable(flag, 60)) for flag in record.flags]
-    labels += [Label("tag", f"answer {printable(change, 60)}")] if change else []
-    return TestResult(
-        uuid=stamp.uuid(record.case_id),
-        historyId=identity,
-        testCaseId=identity,
-        fullName=printable(record.case_id, 300),
-        name=printable(f"{record.example_id} · {record.serializer} · {record.perturbation}", 160),
-        titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
-        status=_status(record),
-        statusDetails=_details(record),
-        stage="finished",
+    kind = kind_of(record)
+    result = _result(
+        record.case_id,
+        f"{record.example_id} · {record.serializer} · {record.perturbation}",
+        record,
+        stamp,
+        status=Status.FAILED if kind == FAILED_CHECK else _STATUS[record.outcome],
+        statusDetails=_details(record, kind) if kind else None,
         steps=[
             _step(f"check {name}: {_CHECKED[passed][0]}", _CHECKED[passed][1], stamp)
             for name, passed in record.checks.items()
         ],
         parameters=_parameters(record),
-        labels=labels,
         attachments=attachments,
-        start=stamp.start_ms,
-        stop=stamp.start_ms + round(1000 * (record.latency_s or 0)),
     )
+    result.labels += [Label("tag", printable(flag, 60)) for flag in record.flags]
+    result.labels += [Label("tag", f"answer {printable(change, 60)}")] if change else []
+    result.stop += round(1000 * (record.latency_s or 0))
+    return result
 
 
 _CHECKED = {
@@ -195,56 +205,41 @@ _CHECKED = {
 }
 
 
-def _status(record: Record) -> Any:
-    if record.outcome == "right" and not passed_all(record):
-        return Status.FAILED
-    return _STATUS[record.outcome]
-
-
 def _step(text: str, status: Any, stamp: Stamp) -> TestStepResult:
     return TestStepResult(
         name=printable(text, 200), status=status, start=stamp.start_ms, stop=stamp.start_ms
     )
 
 
+_FACTS = (
+    *("model", "dataset", "example_id", "serializer", "perturbation", "strategy"),
+    *(axis.name for axis in MODES),
+    *("metric", "score", "prompt_digest", "prompt_tokens", "completion_tokens", "cost_usd"),
+)
+_NAMES = {"example_id": "example", "prompt_digest": "prompt"}
+_DEFAULTS = {axis.name: axis.default for axis in MODES if axis.name != "strategy"}
+
+
 def _parameters(record: Record) -> list[Parameter]:
-    facts: dict[str, Any] = {
-        "model": record.model,
-        "dataset": record.dataset,
-        "example": record.example_id,
-        "serializer": record.serializer,
-        "perturbation": record.perturbation,
-        "strategy": record.strategy,
-        **{
-            axis.name: value
-            for axis in MODES
-            if (value := getattr(record, axis.name)) != axis.default
-        },
-        "metric": record.metric,
-        "score": None if record.score is None else f"{record.score:.4g}",
-        "prompt": record.prompt_digest,
-        "prompt_tokens": record.prompt_tokens,
-        "completion_tokens": record.completion_tokens,
-        "cost_usd": record.cost_usd,
-    }
+    """Return the case, by which Allure identifies it, and excluded facts."""
+    facts = {name: getattr(record, name) for name in _FACTS}
+    if record.score is not None:
+        facts["score"] = f"{record.score:.4g}"
     return [
         Parameter("case", printable(record.case_id, 300)),
         *(
-            Parameter(name, printable(str(value), 200), excluded=True)
+            Parameter(_NAMES.get(name, name), printable(str(value), 200), excluded=True)
             for name, value in facts.items()
-            if value is not None
+            if value not in (None, _DEFAULTS.get(name))
         ),
     ]
 
 
-def _details(record: Record) -> StatusDetails | None:
-    """Return message and reply of a case that is not right; None for a right answer."""
-    kind = kind_of(record)
-    if kind is None:
-        return None
+def _details(record: Record, kind: str) -> StatusDetails:
+    """Return message and reply of a case that is not right."""
     lines = [kind]
-    failed = [name for name, passed in record.checks.items() if passed is False]
     if record.outcome == "right":
+        failed = [name for name, passed in record.checks.items() if passed is False]
         lines.append(f"right, and did not pass: {printable(', '.join(failed), 300)}")
     if record.outcome in {"wrong", "scored"}:
         got = printable(record.raw or "", 300) or "(an empty reply)"
@@ -266,58 +261,41 @@ def group_result(group: Group, stamp: Stamp, *, right_only: bool) -> TestResult:
     record, counts = group.record, group.outcomes
     dataset, _, rest = record.case_id.split("/", 2)
     name = f"group/{dataset}/{rest}"
-    place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
-    right = group.right if right_only else counts["right"]
     total = counts.total() - counts["scored"]
-    title = f"{right} of {total} right"
+    right = group.right if right_only else counts["right"]
     status, message = Status.PASSED, None
     if not right_only and counts["wrong"]:
         status, message = Status.FAILED, f"wrong answers: {counts['wrong']} of {total}"
-    elif not right_only and group.right < counts["right"]:
-        failed = counts["right"] - group.right
-        status, message = Status.FAILED, f"failed check: {failed} of {counts['right']} right ones"
+    elif not right_only and (failed := counts["right"] - group.right):
+        status, message = Status.FAILED, f"{FAILED_CHECK}: {failed} of {counts['right']} right ones"
     elif not right_only and counts["no_answer"]:
         common = group.reasons.most_common(1)[0][0]
-        status, message = Status.BROKEN, f"no answer: {common} and others\n{_listed(group.reasons)}"
+        reasons = ", ".join(f"{name} {count}" for name, count in sorted(group.reasons.items()))
+        status, message = Status.BROKEN, f"no answer: {common} and others\n{reasons}"
     elif not total:
         status, message = Status.SKIPPED, f"no verdict: {counted(counts['scored'], 'answer')}"
-    return TestResult(
-        uuid=stamp.uuid(name),
-        historyId=history_id(name),
-        testCaseId=history_id(name),
-        fullName=printable(name, 300),
-        name=printable(f"{record.serializer} · {record.perturbation}: {title}", 160),
-        titlePath=[printable(part, 100) for part in (*place[:2], record.perturbation)],
+    return _result(
+        name,
+        f"{record.serializer} · {record.perturbation}: {right} of {total} right",
+        record,
+        stamp,
         status=status,
         statusDetails=StatusDetails(message=message) if message else None,
-        stage="finished",
-        steps=[] if right_only else _steps(group, stamp),
+        steps=[] if right_only else [_step(*line, stamp) for line in _lines(group)],
         parameters=[Parameter("cases", printable(name, 300))],
-        labels=[Label(*label) for label in case_labels(*place)],
-        start=stamp.start_ms,
-        stop=stamp.start_ms,
     )
 
 
-def _listed(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
-
-
-def _steps(group: Group, stamp: Stamp) -> list[TestStepResult]:
-    counts = group.outcomes
-    lines = [(f"{counts['right']} right", Status.PASSED)] if counts["right"] else []
-    lines += [(f"{counts['wrong']} wrong", Status.FAILED)] if counts["wrong"] else []
-    lines += [(f"{counts['scored']} without a verdict", Status.SKIPPED)] if counts["scored"] else []
-    lines += [
-        (f"{count} without an answer: {reason}", Status.BROKEN)
-        for reason, count in sorted(group.reasons.items())
-    ]
-    if group.scores:
-        mean = sum(group.scores) / len(group.scores)
-        lines.append(
-            (f"mean score {number(mean)} of {counted(len(group.scores), 'answer')}", Status.PASSED)
-        )
+def _lines(group: Group) -> Iterator[tuple[str, Any]]:
+    """Yield the counts of a group, and the status of each."""
+    for outcome, words in (("right", "right"), ("wrong", "wrong"), ("scored", "without a verdict")):
+        if count := group.outcomes[outcome]:
+            yield f"{count} {words}", _STATUS[outcome]
+    for reason, count in sorted(group.reasons.items()):
+        yield f"{count} without an answer: {reason}", Status.BROKEN
+    if scores := group.scores:
+        mean = number(sum(scores) / len(scores))
+        yield f"mean score {mean} of {counted(len(scores), 'answer')}", Status.PASSED
     for name, passed in sorted(group.checks.items()):
-        status = Status.PASSED if all(passed) else Status.FAILED
-        lines.append((f"check {name}: {sum(passed)} of {len(passed)} passed", status))
-    return [_step(text, status, stamp) for text, status in lines]
+        status = Status.FAILED if passed[False] else Status.PASSED
+        yield f"check {name}: {passed[True]} of {passed.total()} passed", status

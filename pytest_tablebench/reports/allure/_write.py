@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.reports.allure._attach import Attachments
+from pytest_tablebench.reports.allure._attach import Attachments, Folder
 from pytest_tablebench.reports.allure._facts import (
     categories,
     config_text,
@@ -17,9 +18,7 @@ from pytest_tablebench.reports.allure._facts import (
     executor,
     merged,
 )
-from pytest_tablebench.reports.allure._files import Folder
 from pytest_tablebench.reports.allure._shape import (
-    REPLY_SHOWN,
     Group,
     Stamp,
     case_result,
@@ -77,67 +76,52 @@ def write_allure(
     """
     if mode not in MODES:
         raise SettingsError(f"--bench-allure: {unknown_name('mode', mode, MODES)}")
-    changes, environ = snapshots or {}, os.environ if environ is None else environ
+    changes = snapshots or {}
     where = f"--bench-allure: cannot write into {out}"
     with writing(where, "; choose another folder with --alluredir"):
         stamp = Stamp(f"{run.get('start')}\n{run.get('model')}", _milliseconds(run.get("start")))
         folder = Folder(out)
         attachments = Attachments(folder, stamp)
         groups: dict[tuple[str, ...], Group] = {}
-        checks: dict[str, list[bool]] = {}
         for record in records:
             key = (record.benchmark, record.dataset, record.serializer, record.perturbation)
             groups.setdefault(key, Group(record)).add(record)
-            for name, passed in record.checks.items():
-                if passed is not None:
-                    checks.setdefault(f"{record.dataset}::{name}", []).append(passed)
-            if mode == "all" or (mode == "wrong" and not passed_all(record)):
-                _write_case(record, stamp, folder, attachments, changes.get(record.case_id))
-        if mode != "all":
-            for group in groups.values():
-                if mode == "summary" or group.right:
-                    result = group_result(group, stamp, right_only=mode == "wrong")
-                    folder.write_json(f"{result.uuid}-result.json", result)
+            is_right = passed_all(record)
+            if mode == "all" or (mode == "wrong" and not is_right):
+                uuid = stamp.uuid(record.case_id)
+                attached = [] if is_right else attachments.attach(uuid, record)
+                change = changes.get(record.case_id)
+                result = case_result(record, stamp, attachments=attached, change=change)
+                folder.write(f"{uuid}-result.json", result)
+        for group in groups.values():
+            if mode == "summary" or (mode == "wrong" and group.right):
+                result = group_result(group, stamp, right_only=mode == "wrong")
+                folder.write(f"{result.uuid}-result.json", result)
         if mode != "summary":
             attachments.add(texts)
-        reasons = {reason for group in groups.values() for reason in group.reasons}
-        _write_facts(folder, run, mode, reasons, checks, environ=environ)
+        _write_facts(folder, run, mode, groups.values(), os.environ if environ is None else environ)
         folder.drop_stale(f"{stamp.uuid('written')}.written")
-
-
-def _write_case(
-    record: Record, stamp: Stamp, folder: Folder, attachments: Attachments, change: str | None
-) -> None:
-    attached = []
-    uuid = stamp.uuid(record.case_id)
-    if not passed_all(record):
-        if record.raw and len(record.raw) > REPLY_SHOWN:
-            attached = attachments.reply(record.case_id, record.raw)
-        attachments.attach_example(uuid, record.dataset, record.example_id, record.perturbation)
-        attachments.attach_prompt(uuid, record.prompt_digest)
-    result = case_result(record, stamp, attachments=attached, change=change)
-    folder.write_json(f"{uuid}-result.json", result)
 
 
 def _write_facts(
     folder: Folder,
     run: Mapping[str, Any],
     mode: Mode,
-    reasons: set[str],
-    checks: Mapping[str, Sequence[bool]],
-    *,
+    groups: Collection[Group],
     environ: Mapping[str, str],
 ) -> None:
-    rules = categories(reasons)
-    folder.write_json("categories.json", merged(folder.path / "categories.json", rules))
-    folder.write(
-        "allurerc.json", config_text(rules, f"tablebench: {run.get('model')}").encode("ascii")
-    )
-    text = environment_text(run, mode, folder.read("environment.properties"), checks)
-    folder.write("environment.properties", text.encode("ascii", "backslashreplace"))
+    rules = categories(reason for group in groups for reason in group.reasons)
+    folder.write("categories.json", merged(folder.read("categories.json"), rules))
+    folder.write("allurerc.json", config_text(rules, f"tablebench: {run.get('model')}"))
+    checks: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+    for group in groups:
+        for name, passed in group.checks.items():
+            checks[f"{group.record.dataset}::{name}"] += passed
+    before = folder.read("environment.properties")
+    folder.write("environment.properties", environment_text(run, mode, before, checks))
     facts = executor(environ)
     if facts is not None:
-        folder.write_json("executor.json", facts)
+        folder.write("executor.json", facts)
 
 
 def _milliseconds(start: Any) -> int:
