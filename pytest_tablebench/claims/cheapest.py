@@ -9,10 +9,9 @@ settings both directions have Holm's correction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from math import ceil
 from typing import Any, Literal
 
+from pytest_tablebench.claims.claim import Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments, failure_tail, holm
 from pytest_tablebench.claims.paired import PairedEstimate, paired
 from pytest_tablebench.config.axes import Axis
@@ -24,9 +23,6 @@ MARGIN = 0.01
 
 TAIL = 0.025
 """The error of each direction, so that verdicts agree with the 95 % intervals."""
-
-_MOST = 10_000.0
-"""The largest multiple of the examples that is named as enough to decide."""
 
 State = Literal["not worse", "worse", "undecided"]
 
@@ -43,9 +39,10 @@ def paired_settings(
     """Return the difference of each of `settings` on an axis to the last, by name.
 
     Each entry has `difference`, `ci95` and `method`, the one-sided p-values `p` (of "not worse")
-    and `p_worse`, `state`, `n_examples`, and `more_examples`: about how many further examples
-    would decide if the difference and its spread stay as they are; None if that needs none, or
-    more than 10,000 times as many. Figures are None with fewer than two examples or tables.
+    and `p_worse`, `state`, `n_examples`, and `more_examples`: how many further examples
+    would decide in 80 % of runs if the difference and its spread stay as they are (see
+    `examples_needed`); None for a decided setting, or if no number would. Figures are None with
+    fewer than two examples or tables.
     """
     *others, reference = settings
     pairs = {setting: _difference(sheets, axis, setting, reference) for setting in others}
@@ -67,7 +64,9 @@ def paired_settings(
             figures |= {"difference": entry.mean, "ci95": pair.ci95, "method": pair.method}
             figures |= {"p": p, "p_worse": p_worse}
             if verdicts[setting] == "undecided":
-                figures["more_examples"] = _more_examples(entry, margin, TAIL / len(others))
+                claim = Claim(-margin, at_least=True, paired=True, tail=TAIL / len(others))
+                needed = examples_needed(entry, claim)
+                figures["more_examples"] = None if needed is None else needed - entry.n
         n = pair.examples if entry is not None else 0
         entries[setting] = {**figures, "n_examples": n, "state": verdicts[setting]}
     return entries
@@ -89,30 +88,6 @@ def _difference(
     )
     others = [name for name in CELL if name != axis.name]
     return paired(first, second, "performance", by=others, tested=False)
-
-
-def _more_examples(stats: Moments, margin: float, tail: float) -> int | None:
-    """Return how many further examples would bring one of the p-values below `tail`.
-
-    The variance of a mean falls with the number of examples; its degrees of freedom and its
-    effective number rise with it.
-    """
-    side = 0 if stats.mean > -margin else 1
-
-    def is_decided(times: float) -> bool:
-        df = None if stats.df is None else stats.df * times
-        scaled = replace(stats, variance=stats.variance / times, df=df, size=stats.size * times)
-        return _tails(scaled, margin)[side] < tail
-
-    low, high = 1.0, 2.0
-    while not is_decided(high):
-        low, high = high, high * 2
-        if high > _MOST:
-            return None
-    while (high - low) * stats.n > 0.5:
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_decided(middle) else (middle, high)
-    return max(1, ceil(stats.n * (high - 1) - 1e-9))
 
 
 def choose(figures: Mapping[str, Mapping[str, Any]], reference: str, axis: Axis) -> dict[str, Any]:

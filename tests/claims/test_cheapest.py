@@ -76,8 +76,9 @@ def test_a_wider_margin_decides_what_a_narrow_one_leaves_undecided() -> None:
 def test_the_number_of_further_examples_would_decide() -> None:
     scores = {"high": [1.0, 0.0] * 30, "low": [0.0, 1.0] + [1.0, 0.0] * 29}
     paired = block(scores)["settings"]["low"]["paired"]
-    # The variance of the differences is 2 / 59, so n must be 1.96^2 (2 / 59) / 0.01^2.
-    total = 1.96**2 * (2 / 59) / 0.01**2
+    # The variance of the differences is 2 / 59; (1.96 + 0.8416)^2 (2 / 59) / 0.01^2 examples
+    # decide in 80 % of runs.
+    total = (1.96 + 0.8416) ** 2 * (2 / 59) / 0.01**2
     assert paired["more_examples"] == pytest.approx(total - 60, rel=0.02)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.claim import decide
 from pytest_tablebench.claims.clusters import ClusteredMean, numbered
 from pytest_tablebench.claims.estimate import (
     EQUAL,
@@ -13,7 +14,7 @@ from pytest_tablebench.claims.estimate import (
     level_bounds,
 )
 from pytest_tablebench.claims.gates._grammar import Gate
-from pytest_tablebench.claims.gates._result import GateResult, decide, number
+from pytest_tablebench.claims.gates._result import GateResult, number
 from pytest_tablebench.claims.gates._scopes import Scopes
 from pytest_tablebench.claims.gates._sides import about
 from pytest_tablebench.results.sheets import ScoreSheet

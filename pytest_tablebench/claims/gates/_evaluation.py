@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from pytest_tablebench.claims.claim import State, decide
 from pytest_tablebench.claims.estimate import (
     Moments,
     failure_tail,
@@ -20,14 +21,7 @@ from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_neede
 from pytest_tablebench.claims.gates._judged import judged_result
 from pytest_tablebench.claims.gates._labels import JudgeLabels
 from pytest_tablebench.claims.gates._needs import with_few, with_needs
-from pytest_tablebench.claims.gates._result import (
-    GateResult,
-    State,
-    decide,
-    margin_note,
-    number,
-    reason,
-)
+from pytest_tablebench.claims.gates._result import GateResult, margin_note, number, reason
 from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
 from pytest_tablebench.claims.gates._sides import Key, read_side, read_table
 from pytest_tablebench.claims.gates._values import GateValues, collect

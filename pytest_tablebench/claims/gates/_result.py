@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any
 
+from pytest_tablebench.claims.claim import State
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.names import printable
-
-State = Literal["holds", "fails", "undecided"]
-
-TOLERANCE = 1e-9
-"""A value this close to a bound meets it, so that rounding decides nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,25 +93,6 @@ def stored_results(entries: Any) -> list[GateResult]:
             lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
             results.append(GateResult(**(values | lists)))
     return results
-
-
-def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
-    """Return the verdict of an interval; an interval without width is never undecided."""
-    limit = tolerant_bound(bound, at_least=at_least)
-    if not at_least:
-        low, high, limit = -high, -low, -limit
-    if low >= limit:
-        return "holds"
-    return "fails" if high < limit else "undecided"
-
-
-def tolerant_bound(bound: float, *, at_least: bool) -> float:
-    """Return the bound less (or plus) the tolerance for rounding.
-
-    Stopping rules must use it too. Otherwise rounding alone could fail a run early although its
-    final value meets the bound.
-    """
-    return bound - TOLERANCE if at_least else bound + TOLERANCE
 
 
 def exit_code(results: Iterable[GateResult]) -> int:
