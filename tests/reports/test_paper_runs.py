@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._further_tables import open_groups
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, leaderboard_beside
 from pytest_tablebench.reports.paper._published import published
@@ -19,6 +20,7 @@ from pytest_tablebench.reports.paper._runs import (
     runs_by_mode,
     with_distinct_labels,
 )
+from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.reports.paper.text import (
     terminal_lines,
@@ -169,6 +171,26 @@ def test_a_run_with_one_mode_per_dataset_is_not_split():
     [part] = runs_by_mode([run_data("a", mixed + cells("a", benchmark="other"))], "b")
     assert (part.model, len(part.rows)) == ("a", 4)
     assert runs_by_mode([run_data("a", mixed)], "other") == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "ranked"),
+    [
+        ([("a", "direct"), ("b", "direct")], "models"),
+        ([("a", "direct"), ("a", "tcot"), ("a", "pot")], "the strategies of one model"),
+        ([("a", "direct"), ("a", "tcot"), ("b", "pot")], "models and their strategies"),
+        ([("a", "direct"), ("a", "direct")], "the runs of one model"),
+    ],
+)
+def test_an_analysis_says_what_it_ranks(runs, ranked):
+    data = []
+    for number, (model, strategy) in enumerate(runs):
+        rows = tuple(replace(row, strategy=strategy) for row in cells(model))
+        data.append(RunData(Path(f"runs/{number}"), model, {"model": model}, rows))
+    tree = analysis_of(with_distinct_labels(data), "b")
+    assert tree["ranked"] == ranked
+    titles = [table.title for table in paper_tables(tree)]
+    assert f"Agreement of datasets on the ranking of {ranked} (Kendall's tau-b)" in titles
 
 
 # Leaderboard
