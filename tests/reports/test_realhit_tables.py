@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -304,7 +305,7 @@ def test_a_score_of_0_and_no_score_look_different() -> None:
     [axes] = figure.axes
     assert [(text.get_text(), text.get_position()[0]) for text in axes.texts] == [("0", -0.2)]
     # Three tasks of LaTeX and four of HTML have no score.
-    places = [round(float(x), 1) for line in axes.lines for x in line.get_xdata()]
+    places = [round(float(x), 1) for line in axes.lines for x in np.asarray(line.get_xdata())]
     assert places == [1.8, 2.8, 3.8, 1.2, 2.2, 3.2, 4.2]
 
 
