@@ -179,7 +179,7 @@ def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -
             len(records), sum(record.outcome in {"wrong", "no_answer"} for record in records)
         )
     texts = read_texts(run.path / TEXTS)
-    figures = dataset_figures(run.summary)
+    figures = dataset_figures(summary_of(run))
     write_allure(
         records, out, run=run.run, mode=mode, texts=texts, snapshots=kinds, figures=figures
     )

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.reports.allure._facts import (
     categories,
@@ -17,7 +18,6 @@ from pytest_tablebench.reports.allure._facts import (
     environment_text,
     executor,
 )
-from pytest_tablebench.results import summarize
 from tests.support.allure_results import RUN, make, results, write
 
 
