@@ -103,7 +103,7 @@ def write_allure(
         if mode != "summary":
             attachments.add(texts)
         environ = os.environ if environ is None else environ
-        _write_facts(folder, run, mode, groups.values(), environ, figures)
+        _write_facts(folder, run, mode, groups.values(), environ=environ, figures=figures)
         folder.drop_stale(f"{stamp.uuid('written')}.written")
 
 
@@ -112,6 +112,7 @@ def _write_facts(
     run: Mapping[str, Any],
     mode: Mode,
     groups: Collection[Group],
+    *,
     environ: Mapping[str, str],
     figures: Mapping[str, str] | None,
 ) -> None:
