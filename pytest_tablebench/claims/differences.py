@@ -2,94 +2,106 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.config.axes import MODES, SAME_QUESTION
-from pytest_tablebench.config.options import OPTIONS, Differs
+from pytest_tablebench.config.options import OPTIONS, Differs, Kind, Verdict
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json
-from pytest_tablebench.results.judges import JUDGE_FACTS
 from pytest_tablebench.results.served import short_names
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
-Kind = Literal[
-    "model", "data", "prompt", "corrections", "parameter", "setting", "package", "server"
-]
+Category = Literal["ours", "theirs", "package", "data"]
+
+_CATEGORIES: Mapping[Kind, Category] = {
+    "data": "data",
+    "corrections": "data",
+    "package": "package",
+    "server": "theirs",
+}
 
 _PACKAGES = ("pytest-tablebench", "spacy")
 
-_PROMPT = frozenset(
-    {
-        *("prompts", "shots", "demos", "small_pool", "structure", "format_retries", "compat"),
-        *("grid", *(axis.name for axis in MODES if axis.changes_the_question)),
-    }
+_JUDGES = {
+    "judge_params": Differs("refuse", "the judge had other parameters", kind="judge"),
+    "judge_prompts": Differs("refuse", "the judge had another prompt", kind="judge"),
+}
+_PART = Differs("refuse", "another part of the metric is the score", "the metric's own")
+_THRESHOLD = Differs("refuse", "other scores count as right")
+_CORRECTIONS = Differs(
+    "note",
+    "figures are by the published gold; `tablebench rejudge` gives all runs the same corrections",
+    "none",
+    kind="corrections",
 )
-"""Settings that change what the model reads."""
+_DATA = Differs("refuse", "the data is not the same", kind="data")
+_PACKAGE = Differs("note", "scores may differ for that reason alone", kind="package")
+_SERVED = Differs("note", "another model, provider or version answered", kind="server")
+_SENT = Differs("note", "", kind="parameter")
 
-_PARAMETERS = frozenset(
-    {
-        *("params", "params_sent", "reasoning_tokens", "extend_cut", "context", "api_base"),
-        *(axis.name for axis in SAME_QUESTION),
-    }
-)
-"""Settings of the calls."""
+_MISSING = object()
+"""The value of a setting that a run did not record."""
+
+Facts = Mapping[str, Any]
+"""The content of a `run.json`."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between two runs.
+    """A difference between runs.
 
     `name` is the place in run.json (`params.temperature`, `datasets.wikitq.files`), or a fact.
-    `unlike` is whether the runs therefore measure different things.
+    `values` has one text a run, None for a run without the fact. `unlike` is whether the runs
+    therefore measure different things.
     """
 
     name: str
-    before: str
-    after: str
+    kind: Kind
+    values: tuple[str | None, ...]
     meaning: str = ""
     unlike: bool = False
 
     @property
-    def kind(self) -> Kind:
-        """What it is a difference of."""
-        first, _, rest = self.name.partition(".")
-        word = first.partition(" ")[0]  # `shots of a, b` are the shots of two datasets
-        if "corrections" in self.name:
-            return "corrections"
-        if word in _PARAMETERS:
-            return "parameter"
-        if word in _PROMPT:
-            return "prompt"
-        if first == "datasets":
-            return "data" if rest else "setting"
-        kinds: dict[str, Kind] = {"model": "model", "versions": "package", "served": "server"}
-        return kinds.get(first, "setting")
+    def category(self) -> Category:
+        """Whether the project, the provider, this package or the data changed."""
+        return _CATEGORIES.get(self.kind, "ours")
+
+    @property
+    def before(self) -> str:
+        """The value of the first run."""
+        return self.values[0] or ""
+
+    @property
+    def after(self) -> str:
+        """The value of the last run."""
+        return self.values[-1] or ""
 
     @property
     def text(self) -> str:
         """The difference in words, such as `package pytest-tablebench: 0.1.0 to 0.2.0`."""
         first, _, rest = self.name.partition(".")
         name = rest if first in {"versions", "params", "params_sent"} else self.name
-        if self.kind == "data":
+        if first == "datasets" and rest:
             dataset, _, part = rest.rpartition(".")
             name = f"of {dataset}, {part}"
         name += " as sent" if first == "params_sent" else ""
+        name = name if name.startswith(self.kind) else f"{self.kind} {name}"
         values = f"{printable(self.before, 80)} to {printable(self.after, 80)}"
-        return f"{self.kind} {printable(name, 80)}: {values}"
+        return f"{printable(name, 80)}: {values}"
 
 
-def differences_between(
-    before: Mapping[str, Any], after: Mapping[str, Any], *, of_one_run: bool = False
-) -> tuple[Difference, ...]:
-    """Return the differences between two runs' `run.json`.
+def differences_between(*runs: Facts, of_one_run: bool = False) -> tuple[Difference, ...]:
+    """Return the differences between the `run.json` of two or more runs.
 
-    A setting that one run did not record (an interrupted run, an older version) is no difference.
+    A setting that a run did not record (an interrupted run, an older version) is no difference.
     With `of_one_run` the runs are to be parts of one run, which must agree in more settings.
     """
     differences: list[Difference] = []
@@ -100,97 +112,120 @@ def differences_between(
         if of_one_run and option.of_one_run:
             differs = replace(differs, verdict="refuse")
         # Datasets may declare such an option: compare the values that were used, if recorded.
-        entries = _entries(option.entry, before, after) if option.by_dataset else None
+        entries = _entries(option.entry, runs) if option.by_dataset else None
         if entries is None:
-            differences += _option(option.recorded, differs, before, after)
+            differences += _option(option.recorded, differs, runs)
         else:
             differences += _by_dataset(option.recorded, differs, entries)
     further_settings = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
     for name, differs in further_settings.items():
-        entries = _entries(name, before, after)
-        differences += _by_dataset(name, differs, entries) if entries is not None else []
-    for name, meaning in _JUDGES.items():
-        differences += _judges(name, meaning, before, after)
-    differences += _data(before, after)
-    differences += _served(before, after)
+        differences += _by_dataset(name, differs, _entries(name, runs) or {})
+    for name, differs in _JUDGES.items():
+        differences += _each(name, differs, runs)
+    differences += _data(runs)
+    answering = [tuple(sorted(mapping(run, "served"))) or _MISSING for run in runs]
+    names = short_names({name for keys in answering if isinstance(keys, tuple) for name in keys})
+    served = [
+        " + ".join(names[name] for name in keys) if isinstance(keys, tuple) else keys
+        for keys in answering
+    ]
+    differences += _difference("served", _SERVED, served)
+    verdict: Verdict = "refuse" if of_one_run else "note"
+    overlays = [overlay_of(run) for run in runs]
+    differences += _difference("corrections", replace(_CORRECTIONS, verdict=verdict), overlays)
     for package in _PACKAGES:
-        old, new = (mapping(run, "versions").get(package) for run in (before, after))
-        if old is not None and new is not None and old != new:
-            name = f"versions.{package}"
-            meaning = "scores may differ for that reason alone"
-            differences.append(Difference(name, str(old), str(new), meaning, unlike=False))
+        versions = [mapping(run, "versions").get(package) or _MISSING for run in runs]
+        differences += _difference(f"versions.{package}", _PACKAGE, versions)
     return tuple(sorted(differences, key=lambda difference: not difference.unlike))
 
 
-def _served(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield the difference in what answered the runs, if both say it."""
-    old, new = mapping(before, "served"), mapping(after, "served")
-    if old and new and old.keys() != new.keys():
-        names = short_names({*old, *new})
-        first, second = (" + ".join(sorted(names[name] for name in run)) for run in (old, new))
-        meaning = "another model, provider or version answered"
-        yield Difference("served", first, second, meaning, unlike=False)
+def compared_facts(run: Facts) -> dict[str, Any]:
+    """Return the entries of a `run.json` that the list of differences reads.
+
+    Addresses and digests of files are shortened to a digest.
+    """
+    places = {o.recorded for o in OPTIONS if o.recorded and o.differs.verdict != "ignore"}
+    names = {place.partition(".")[0] for place in places} | {*_JUDGES, *_FURTHER}
+    facts = {name: run[name] for name in sorted(names & run.keys())}
+    if facts.get("api_base"):
+        facts["api_base"] = digest_of(facts["api_base"])
+    facts["datasets"] = {
+        name: {
+            key: digest_of(value) if isinstance(value, Mapping) else value
+            for key, value in mapping(run, "datasets", name).items()
+            if key not in _NOTES
+        }
+        for name in mapping(run, "datasets")
+    }
+    return facts
 
 
-_PART = Differs("refuse", "another part of the metric is the score", "the metric's own")
-_THRESHOLD = Differs("refuse", "other scores count as right")
-
-Entries = Mapping[str, tuple[Any, Any]]
-"""The values of a setting in both runs, by dataset."""
+_FURTHER = ("by_dataset", "params_sent", "params_dropped", "corrections", "versions")
+_NOTES = frozenset({"notes", "problems"})
 
 
-def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
-    old, new = mapping(before, "by_dataset"), mapping(after, "by_dataset")
-    if old and new and old.keys().isdisjoint(new):
-        return {}  # the runs have no dataset in common
-    pairs = {}
-    for dataset in sorted({*old} & {*new}):
-        first, second = mapping(old, dataset), mapping(new, dataset)
-        if key not in first or key not in second:
+def digest_of(value: object) -> str:
+    """Return a short digest of a JSON value."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _difference(
+    name: str, differs: Differs, values: Sequence[object], unset: str = ""
+) -> Iterator[Difference]:
+    """Yield the difference between values of runs, unless those that are recorded are equal."""
+    none = unset or differs.unset
+    texts = tuple(None if value is _MISSING else _shown(value, none) for value in values)
+    if len({*texts} - {None}) > 1:
+        is_unlike = differs.verdict == "refuse"
+        yield Difference(name, differs.kind, texts, differs.meaning, is_unlike)
+
+
+Entries = Mapping[str, Sequence[object]]
+"""The values of a setting in the runs, by dataset."""
+
+
+def _entries(key: str, runs: Sequence[Facts]) -> Entries | None:
+    recorded = [mapping(run, "by_dataset") for run in runs]
+    if not all(recorded):
+        return None
+    entries: dict[str, list[object]] = {}
+    datasets = Counter(dataset for run in recorded for dataset in run)
+    for dataset in sorted(name for name, count in datasets.items() if count > 1):
+        if any(key not in mapping(run, dataset) for run in recorded if dataset in run):
             return None
-        pairs[dataset] = first[key], second[key]
-    return pairs or None
+        entries[dataset] = [mapping(run, dataset).get(key, _MISSING) for run in recorded]
+    return entries
 
 
 def _by_dataset(place: str, differs: Differs, entries: Entries) -> Iterator[Difference]:
     """Yield the differences between common datasets, with equal ones together."""
-    datasets_of: dict[tuple[str, str, str], list[str]] = {}
+    datasets_of: dict[tuple[str, tuple[str | None, ...]], list[str]] = {}
     key = place.rpartition(".")[2]
-    for dataset, (first, second) in entries.items():
-        for difference in _option(key, differs, {key: first}, {key: second}):
-            texts = difference.name, difference.before, difference.after
-            datasets_of.setdefault(texts, []).append(dataset)
-    for (name, first, second), datasets in datasets_of.items():
+    for dataset, values in entries.items():
+        settings = [{} if value is _MISSING else {key: value} for value in values]
+        for difference in _option(key, differs, settings):
+            datasets_of.setdefault((difference.name, difference.values), []).append(dataset)
+    for (name, texts), datasets in datasets_of.items():
         where = f" of {', '.join(datasets)}" if len(datasets) < len(entries) else ""
-        full = name.replace(key, place, 1)
-        yield Difference(
-            f"{full}{where}", first, second, differs.meaning, unlike=differs.verdict == "refuse"
-        )
+        full = f"{name.replace(key, place, 1)}{where}"
+        yield Difference(full, differs.kind, texts, differs.meaning, differs.verdict == "refuse")
 
 
-def _option(
-    place: str, differs: Differs, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[Difference]:
-    """Yield the differences of two runs in an option, entry by entry if it has several."""
+def _option(place: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
+    """Yield the differences of runs in an option, entry by entry if it has several."""
     *inside, key = place.split(".")
-    before, after = mapping(before, *inside), mapping(after, *inside)
-    if key not in before or key not in after:
-        return
-    old, new, unset = before[key], after[key], differs.unset
-    pairs = {place: (old, new)}
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        unset = "not given"
-        pairs = {f"{place}.{name}": (old.get(name), new.get(name)) for name in sorted({*old, *new})}
-    elif isinstance(old, list) and isinstance(new, list):
-        pairs = {place: (", ".join(sorted(map(str, old))), ", ".join(sorted(map(str, new))))}
-    for name, (first, second) in pairs.items():
-        if first != second:
-            texts = _shown(first, unset), _shown(second, unset)
-            is_unlike = differs.verdict == "refuse"
-            yield Difference(name, *texts, differs.meaning, unlike=is_unlike)
+    values = [mapping(run, *inside).get(key, _MISSING) for run in runs]
+    recorded = [value for value in values if value is not _MISSING]
+    if recorded and all(isinstance(value, Mapping) for value in recorded):
+        for name in sorted({name for value in recorded for name in value}):
+            parts = [v if v is _MISSING else v.get(name) for v in values]
+            yield from _difference(f"{place}.{name}", differs, parts, "not given")
+    else:
+        yield from _difference(place, differs, values)
 
 
-def sent_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+def sent_differences(before: Facts, after: Facts) -> Iterator[Difference]:
     """Yield the parameters that were sent with other values, or in only one run.
 
     The meaning is why a run did not send a parameter that it was to send.
@@ -198,55 +233,41 @@ def sent_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
     dropped = [mapping(run, "params_dropped") for run in (before, after)]
     sent = [mapping(run, "params_sent") for run in (before, after)]
     for name in sorted({*sent[0], *sent[1], *dropped[0], *dropped[1]}) if all(sent) else ():
-        first, second = (
-            _shown(values[name], "null") if name in values else "not sent" for values in sent
+        values = [_shown(run[name], "null") if name in run else "not sent" for run in sent]
+        reasons = [str(reasons[name]) for reasons in dropped if name in reasons]
+        meaning = reasons[0] if len(reasons) == 1 else ""
+        yield from _difference(f"params_sent.{name}", replace(_SENT, meaning=meaning), values)
+
+
+def _each(place: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
+    """Yield the differences in the entries of a mapping, for entries of several runs."""
+    facts = [mapping(run, *place.split(".")) for run in runs]
+    for name in sorted({name for run in facts for name in run}):
+        yield from _difference(
+            f"{place}.{name}", differs, [run.get(name, _MISSING) for run in facts]
         )
-        if first != second:
-            reasons = [str(reasons[name]) for reasons in dropped if name in reasons]
-            meaning = reasons[0] if len(reasons) == 1 else ""
-            yield Difference(f"params_sent.{name}", first, second, meaning)
-
-
-def _judges(
-    name: str, meaning: str, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[Difference]:
-    """Yield the differences in a fact about the judge, for metrics that both runs have."""
-    first, second = mapping(before, name), mapping(after, name)
-    for metric in sorted(first.keys() & second.keys()):
-        if first[metric] != second[metric]:
-            texts = _shown(first[metric]), _shown(second[metric])
-            yield Difference(f"{name}.{metric}", *texts, meaning, unlike=True)
-
-
-_JUDGES = {
-    "judge_params": "the judge had other parameters",
-    "judge_prompts": "the judge had another prompt",
-}
 
 
 def _shown(value: object, none: str = "none") -> str:
     if value is None:
         return none
+    if isinstance(value, list):
+        return ", ".join(sorted(map(str, value)))
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+def _data(runs: Sequence[Facts]) -> Iterator[Difference]:
     """Yield the differences in the digests and revisions of each common dataset."""
-    old, new = mapping(before, "datasets"), mapping(after, "datasets")
-    for dataset in sorted({*old} & {*new}):
-        first, second = mapping(old, dataset), mapping(new, dataset)
-        for key in sorted(({*first} & {*second}) - {"notes", "problems"}):
-            if first[key] != second[key]:
-                name, texts = f"datasets.{dataset}.{key}", _shortest(first[key], second[key])
-                yield Difference(name, *texts, "the data is not the same", unlike=True)
-
-
-def _shortest(old: object, new: object) -> tuple[str, str]:
-    """Return two values as texts; for mappings, only the entries that differ."""
-    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
-        return _shown(old), _shown(new)
-    names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-    return _digests(old, names), _digests(new, names)
+    for dataset in sorted({name for run in runs for name in mapping(run, "datasets")}):
+        place = f"datasets.{dataset}"
+        facts = [mapping(run, "datasets", dataset) for run in runs]
+        for key in sorted({key for fact in facts for key in fact} - _NOTES):
+            values = [fact.get(key, _MISSING) for fact in facts]
+            maps = [value for value in values if isinstance(value, Mapping)]
+            names = {name for value in maps for name in value}
+            other = sorted(n for n in names if any(m.get(n) != maps[0].get(n) for m in maps))
+            texts = [_digests(v, other) if isinstance(v, Mapping) and other else v for v in values]
+            yield from _difference(f"{place}.{key}", _DATA, texts)
 
 
 def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -272,8 +293,7 @@ def check_alike(
     unlike = [
         difference
         for difference in differences
-        if difference.unlike
-        and not (different_judges and difference.name.partition(".")[0] in JUDGE_FACTS)
+        if difference.unlike and not (different_judges and difference.kind == "judge")
     ]
     if unlike:
         named = "; ".join(

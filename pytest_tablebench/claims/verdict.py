@@ -159,7 +159,7 @@ def judge_run(
 
 def _labels_of(run: JudgedRun, baseline: JudgedRun | None) -> JudgeLabels:
     # Most gates need neither.
-    from pytest_tablebench.results.judges import judge_difference
+    from pytest_tablebench.claims.differences import differences_between
     from pytest_tablebench.results.labelled_cases import labelled_cases
 
     if baseline is None:
@@ -167,7 +167,9 @@ def _labels_of(run: JudgedRun, baseline: JudgedRun | None) -> JudgeLabels:
     return JudgeLabels(
         lambda: labelled_cases(run.records, run.labels),
         lambda: labelled_cases(baseline.records, baseline.labels),
-        judge_difference(baseline.run, run.run),
+        next(
+            (d.text for d in differences_between(baseline.run, run.run) if d.kind == "judge"), None
+        ),
     )
 
 

@@ -113,7 +113,7 @@ class DatasetStatistics:
         marks: the mean marks of structure, from 0 to 100; None without a table.
         complexity: the number of tables in each quarter of the scale from 0 to 100.
         tokens: the number of tables in each range of tokens.
-        tags: the counts of each value, by tag; the most frequent value first.
+        tags: the counts of each value, by tag; ranges by size, other values by frequency.
         values: all measured values by the names in `SIZES`, for figures.
     """
 
@@ -283,8 +283,22 @@ def _tag_counts(questions: Sequence[QuestionFacts]) -> dict[str, dict[str, TagCo
             tables.setdefault((tag, value), set()).update(question.tables)
     return {
         tag: {
-            value: TagCount(count, len(tables[tag, value]))
-            for value, count in sorted(by_value.items(), key=lambda item: (-item[1], item[0]))
+            value: TagCount(count, len(tables[tag, value])) for value, count in _ordered(by_value)
         }
         for tag, by_value in counts.items()
     }
+
+
+_SPAN = re.compile(r"([<>]?)(\d+)")
+"""The start of a range, such as `25-50%` or `<10K`."""
+
+
+def _ordered(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the values of a tag: ranges by size, other values by frequency."""
+    spans = {value: _SPAN.match(value) for value in counts}
+    sizes = {
+        value: (int(span[2]), "< >".find(span[1] or " ")) for value, span in spans.items() if span
+    }
+    if len(sizes) == len(counts):
+        return sorted(counts.items(), key=lambda item: sizes[item[0]])
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

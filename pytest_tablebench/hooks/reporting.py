@@ -95,10 +95,11 @@ class ReportingHooks:
         self.announced_problems = writer.count_problems()
         lines = [] if self.settings.command_line_keys else [self._header()]
         lines.append(plan_line(cases, writer.facts.get("grid"), len(self.settings.models)))
-        lines += dataset_lines(writer.facts.get("by_dataset", {}))
+        by_dataset, datasets = writer.facts.get("by_dataset", {}), writer.facts.get("datasets", {})
+        lines += dataset_lines(by_dataset)
         gates = self.session.planned_gates() if self.settings.plan else {}
         lines += plan_lines(writer.plans.values(), self.settings, gates)
-        lines += data_lines(writer.facts.get("datasets", {}))
+        lines += data_lines({name: facts for name, facts in datasets.items() if name in by_dataset})
         lines += left_out_lines(writer.facts)
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))

@@ -171,7 +171,7 @@ def _write_summary(
 
 
 def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -> None:
-    from pytest_tablebench.reports.allure import choose_mode, write_allure
+    from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
 
     records = run.records
     if mode == "auto":
@@ -179,4 +179,7 @@ def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -
             len(records), sum(record.outcome in {"wrong", "no_answer"} for record in records)
         )
     texts = read_texts(run.path / TEXTS)
-    write_allure(records, out, run=run.run, mode=mode, texts=texts, snapshots=kinds)
+    figures = dataset_figures(summary_of(run))
+    write_allure(
+        records, out, run=run.run, mode=mode, texts=texts, snapshots=kinds, figures=figures
+    )

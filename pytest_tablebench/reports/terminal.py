@@ -67,6 +67,8 @@ def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
     models = ", ".join(printable(model, 60) for model in settings.models)
     at = f" at {without_credentials(settings.api_base)}" if settings.api_base else ""
     setting = f"setting {settings.setting}; " if settings.setting else ""
+    if settings.prompts is not None:
+        setting += f"prompts {short_path(settings.prompts.folder)}; "
     data = settings.data_folder()
     results = ", ".join(short_path(path) for path in paths.values())
     return (

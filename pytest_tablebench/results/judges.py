@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_tablebench.config.axes import NAMED, names_on
 from pytest_tablebench.results.record import Record, ScoreRow
-from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import printable
 
 JUDGED = ("gpt_eval", "llm_score")
 """The parts of scores that are marks by a judge, from 0 to 1."""
@@ -144,27 +141,3 @@ def rank_correlation(marks: Sequence[float], other_marks: Sequence[float]) -> fl
     from scipy.stats import spearmanr
 
     return float(spearmanr(marks, other_marks).statistic)
-
-
-JUDGE_FACTS = ("judge", "judge_params", "judge_prompts")
-"""The entries of `run.json` that pin a judge: its model, its parameters by metric, and the digest
-of its prompt by metric and mode."""
-
-
-def judge_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-    """Return how the judges of two runs differ, given their `run.json`; None if they do not.
-
-    Only metrics that both runs have are compared. A fact that a run did not record is no
-    difference.
-    """
-    old, new = before.get("judge"), after.get("judge")
-    if old is not None and new is not None and old != new:
-        return (
-            f"the runs had different judges ({printable(str(old), 80)}, {printable(str(new), 80)})"
-        )
-    for name, text in (("judge_params", "parameters"), ("judge_prompts", "prompts")):
-        first, second = mapping(before, name), mapping(after, name)
-        metrics = [metric for metric in first if metric in second]
-        if any(first[metric] != second[metric] for metric in metrics):
-            return f"the judges of the runs had different {text}"
-    return None

@@ -25,7 +25,11 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.util.notices import Notices
 
 CASES = 40
-RUN = {"model": "m", "versions": {"pytest-tablebench": "1.0"}, "datasets": {"d": {"files": "a"}}}
+RUN = {
+    "model": "m",
+    "versions": {"pytest-tablebench": "1.0"},
+    "datasets": {"d": {"files": {"f": "a"}}},
+}
 
 
 def records(
@@ -124,8 +128,8 @@ def test_another_project_is_refused_by_name() -> None:
 
 
 def test_a_canary_whose_data_changed_is_refused() -> None:
-    run = RUN | {"datasets": {"d": {"files": "b"}}}
-    with pytest.raises(DataError, match=r"1 of 40 cases .* because the data of d changed"):
+    run = RUN | {"datasets": {"d": {"files": {"f": "b"}}}}
+    with pytest.raises(DataError, match=r"1 of 40 cases .* because we changed the data of d, fil"):
         look_entry(run, records()[1:], REFERENCE, **facts(1))
 
 
@@ -184,16 +188,24 @@ def test_their_change_of_equal_quality_is_told_apart() -> None:
 def test_our_change_of_prompts_does_not_count() -> None:
     verdict = judge_watch(history(look(1), look(2, wrong=40, prompt="q")))
     assert (verdict.state, verdict.exit_code) == ("cannot tell", 11)
-    assert verdict.we_changed == ("prompts",)
-    assert verdict.looks[-1].uncounted == "we changed prompts"
+    [change] = verdict.we_changed
+    assert change.startswith("prompts of the canary: ")
+    assert verdict.looks[-1].uncounted == f"we changed {change}"
     assert any("--new-reference" in line for line in watch_lines(verdict))
+
+
+def test_a_reference_of_an_earlier_version_is_replaced() -> None:
+    earlier = replace(REFERENCE, setup={"package": "1.0", "prompts": REFERENCE.setup["prompts"]})
+    verdict = judge_watch(History(Path("watch.jsonl"), (earlier, look(1))))
+    assert (verdict.state, verdict.exit_code) == ("cannot tell", 11)
+    assert "earlier version: unknown to recorded; make a new one" in watch_lines(verdict)[-2]
 
 
 def test_another_package_with_the_same_prompts_counts() -> None:
     newer = look(1, RUN | {"versions": {"pytest-tablebench": "2.0"}})
     verdict = judge_watch(history(newer))
     assert verdict.state == "no drift"
-    assert verdict.we_changed == ("package 1.0 to 2.0",)
+    assert verdict.we_changed == ("package pytest-tablebench: 1.0 to 2.0",)
     assert verdict.looks[-1].uncounted == ""
 
 
@@ -245,5 +257,5 @@ def test_another_prompt_of_the_judge_is_our_change() -> None:
     reference = reference_entry(judged, records(10), **facts(1))
     other = look_entry({**judged, "judge_prompts": {"m": "2"}}, records(1), reference, **facts(2))
     verdict = judge_watch(History(Path("watch.jsonl"), (reference, other)))
-    assert verdict.we_changed == ("parameters",)
+    assert verdict.we_changed == ("judge_prompts.m: 1 to 2",)
     assert verdict.state == "cannot tell"

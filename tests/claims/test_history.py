@@ -112,11 +112,11 @@ def test_a_benchmark_of_several_datasets_has_a_panel_before_them(tmp_path: Path)
             {"versions": {"pytest-tablebench": "0.2.0"}},
             "package pytest-tablebench: 0.1.0 to 0.2.0",
         ),
-        ({"limit": 10}, {"limit": 20}, "setting limit: 10 to 20"),
+        ({"limit": 10}, {"limit": 20}, "selection limit: 10 to 20"),
         (
-            {"datasets": {"toy": {**DATA, "corrections": "a1"}}},
-            {"datasets": {"toy": {**DATA, "corrections": "b2"}}},
-            "corrections datasets.toy.corrections: a1 to b2",
+            {"corrections": {"digest": "a1"}},
+            {"corrections": {"digest": "b2"}},
+            "corrections: a1 to b2",
         ),
         (
             {"model_file": {"name": "m.gguf", "sha256": "a"}},

@@ -14,7 +14,6 @@ from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.claims.verdict import judge_run
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.judges import judge_difference
 from pytest_tablebench.results.labels import Label, read_labels, write_labels
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
@@ -163,7 +162,7 @@ def test_a_baseline_needs_labels_too_and_equal_answers_differ_by_nothing(world: 
     gate = "d.performance >= baseline - 0.05"
     [result] = judged(run, gate, baseline=old)
     assert "the baseline's answers" in result.reason
-    assert "different judges (b/judge, a/judge)" in result.reason
+    assert "; judge: b/judge to a/judge;" in result.reason
     write_labels(old.path, world.labels(100))
     [result] = judged(run, gate, baseline=load_run(old.path))
     assert result.state == "holds"
@@ -197,15 +196,9 @@ def test_different_judges_are_compared_only_if_asked(world: World, capsys: Any) 
     assert main(["compare", str(old.path), str(new.path), "--different-judges"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("entry", "text"),
-    [("judge_params", "parameters"), ("judge_prompts", "prompts")],
-)
-def test_a_judge_is_pinned_by_parameters_and_prompt(world: World, entry: str, text: str) -> None:
+@pytest.mark.parametrize("entry", ["judge_params", "judge_prompts"])
+def test_a_judge_is_pinned_by_parameters_and_prompt(world: World, entry: str) -> None:
     first, second = ({"judge": "j", entry: {"m": value, "n": 1}} for value in ("1", "2"))
-    assert judge_difference(first, first) is None
-    assert text in (judge_difference(first, second) or "")
-    assert judge_difference(first, {"judge": "j"}) is None
     world.write("old", 0, **first)
     world.write("new", 0, **second)
     places = [str(world.path / name) for name in ("old", "new")]

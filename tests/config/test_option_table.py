@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace as Run
+from typing import Any, cast
 
 import pytest
 
 from pytest_tablebench.claims.differences import check_alike, differences_between
+from pytest_tablebench.claims.drift._setup import our_changes, setup_of
+from pytest_tablebench.claims.history._changes import changes_between
+from pytest_tablebench.claims.migration._sides import differences_of
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.paper._runs import differences
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.present import present
 
@@ -61,7 +67,6 @@ def test_every_option_has_its_names(option):
 @pytest.mark.parametrize("option", OPTIONS, ids=by_flag)
 def test_every_option_states_what_it_means_to_a_comparison(option):
     assert option.differs.meaning
-    assert bool(option.differs.values) == bool(option.differs.effect)
 
 
 @pytest.mark.parametrize("option", RECORDED, ids=by_flag)
@@ -81,6 +86,61 @@ def test_runs_that_differ_in_one_option_are_treated_as_it_says(option):
         return
     with pytest.raises(SettingsError, match=f"the runs are unlike: {option.recorded}"):
         check_alike(before, after, hint="")
+
+
+USERS: dict[str, Callable[[Any, Any], Sequence[Any]]] = {
+    "migrate": lambda old, new: differences_of(
+        old, new, cast(Any, Run(differences=differences_between(old.run, new.run))), {}
+    ),
+    "history": lambda old, new: changes_between(old, new, {"toy"}),
+    "watch": lambda old, new: our_changes(setup_of(old.run, []), setup_of(new.run, [])),
+    "papers": lambda old, new: differences([old, new]),
+}
+"""What each user of the list of differences shows of two runs."""
+
+REFUSED = [option for option in OPTIONS if option.differs.verdict == "refuse"]
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("option", REFUSED, ids=by_flag)
+def test_a_refused_difference_is_seen_by_every_user_of_the_list(option, user):
+    before = run_json()
+    after = with_another(before, option.recorded)
+    old, new = (Run(run=run, model="m", rows=(), records=()) for run in (before, after))
+    # A look of a watch has only the cases of its reference.
+    is_seen = user != "watch" or option.differs.kind != "selection"
+    assert len(USERS[user](old, new)) == is_seen
+
+
+def test_parts_of_one_run_must_also_agree_in_their_selection_of_examples():
+    before = run_json()
+    for option in OPTIONS:
+        if option.of_one_run or option.differs.verdict == "refuse":
+            after = with_another(before, present(option.recorded))
+            with pytest.raises(SettingsError, match=f"the runs are unlike: {option.recorded}"):
+                check_alike(before, after, hint="", of_one_run=True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "values", "kind", "category"),
+    [
+        ("versions", [{"spacy": "1"}, {"spacy": "2"}], "package", "package"),
+        ("served", [{"a": 1}, {"b": 1}], "server", "theirs"),
+        ("datasets", [{"toy": {"files": {"f": str(n)}}} for n in range(2)], "data", "data"),
+        ("corrections", [{}, {"digest": "1"}], "corrections", "data"),
+        ("judge_prompts", [{"m": "1"}, {"m": "2"}], "judge", "ours"),
+        ("seed", [1, 2], "setting", "ours"),
+        ("params", [{"top_p": 1}, {}], "parameter", "ours"),
+    ],
+)
+def test_a_difference_has_its_kind_and_its_category(entry, values, kind, category):
+    [difference] = differences_between(*({entry: value} for value in values))
+    assert (difference.kind, difference.category) == (kind, category)
+
+
+def test_a_difference_among_several_runs_has_the_values_of_all():
+    [difference] = differences_between({"seed": 1}, {}, {"seed": 2}, {"seed": 1})
+    assert difference.values == ("1", None, "2", "1")
 
 
 def test_what_a_comparison_refuses():

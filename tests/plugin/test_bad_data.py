@@ -336,3 +336,11 @@ def test_more_shots_than_the_pool_has_are_reported_once(place: Place) -> None:
     assert result.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
     note = "wikitq: prompts show at most 2 demonstrations, not 3: the pool has no more"
     assert result.outlines.count(note) == 1
+
+
+def test_notes_are_of_the_datasets_that_are_asked(place: Place) -> None:
+    place.wikitq()
+    place.tabfact()
+    result = place.run("-k", "test_tabfact", "--bench-shots", "30")
+    notes = [line for line in result.outlines if "the pool has no more" in line]
+    assert [note.partition(":")[0] for note in notes] == ["tabfact"]

@@ -83,7 +83,8 @@ def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> 
     line = refused(bench, "--bench-prompts=printed")
     assert "fact_checking.txt has the placeholder {tabel}; it may have {question} and" in line
     (folder / "fact_checking.txt").write_text("Be an expert.", encoding="utf-8")
-    bench.run("--model=echo/any", "--bench-prompts=printed", "--bench-limit=1")
+    result = bench.run("--model=echo/any", "--bench-prompts=printed", "--bench-limit=1")
+    result.stdout.fnmatch_lines(["tablebench: model echo/any; prompts printed; compat fixed; *"])
     digest = bench.facts()["prompts"]
     assert digest.endswith(" (fact_checking)")
     assert bench.facts()["prompts_folder"] == str(folder)

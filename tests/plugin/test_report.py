@@ -252,8 +252,8 @@ def test_report_notes_differences_between_runs(bench, capsys, no_figures):
     code, out, _ = report(capsys, "wide", "small", "--no-plots")
     assert code == 0
     for sentence in (
-        "note: compat modes differ: fixed (echo/any), reference (echo/other); ",
-        "note: example limits differ: all (echo/any), 2 (echo/other); ",
+        "note: compat differ: fixed (echo/any), reference (echo/other); ",
+        "note: limit differ: all (echo/any), 2 (echo/other); ",
         "note: toy: configurations differ: 4 (echo/any), 1 (echo/other); ",
         "note: toy: examples differ: 3 (echo/any), 2 (echo/other); 2 are common to all",
     ):

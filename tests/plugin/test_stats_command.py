@@ -164,3 +164,14 @@ def test_stats_refuses_a_folder_without_a_usable_question(
     assert code == 2
     assert "shop has no usable question: questions.csv" in err
     assert "no.csv" in err
+
+
+def test_ranges_are_in_the_order_of_their_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n", "utf-8")
+    tags = ["size=>20K", "size=10-20K", "size=>20K", "size=<10K", "size=5-10K", "size=10-20K"]
+    lines = ["table,question,answer,tags", *(f"t.csv,Which {n}?,1,{t}" for n, t in enumerate(tags))]
+    (tmp_path / "questions.csv").write_text("\n".join(lines), "utf-8")
+    sizes = json_of(capsys, tmp_path)["datasets"][0]["tags"]["size"]
+    assert list(sizes) == ["5-10K", "<10K", "10-20K", ">20K"]

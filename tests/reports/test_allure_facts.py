@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.allure import write_allure
-from pytest_tablebench.reports.allure._facts import categories, environment_text, executor
-from tests.support.allure_results import RUN, make, write
+from pytest_tablebench.reports.allure._facts import (
+    categories,
+    dataset_figures,
+    environment_text,
+    executor,
+)
+from tests.support.allure_results import RUN, make, results, write
 
 
 def test_the_environment_lists_the_settings_of_the_run() -> None:
@@ -38,6 +45,29 @@ def test_the_environment_lists_the_settings_of_the_run() -> None:
         "version.pytest=9.2.0",
         "host.system=Linux",
     ]
+
+
+def test_the_environment_has_pass_rate_and_robustness_of_each_dataset() -> None:
+    scores = {"csv": (1.0, 0.25), "html": (0.5, 0.75)}
+    records = [
+        replace(make(str(number), config=f"{name}/none"), score=score, passed=score == 1)
+        for name, row in scores.items()
+        for number, score in enumerate(row)
+    ]
+    figures = dataset_figures(summarize(records))
+    # Both examples range by .5 over the two serializers, and one case of four is right.
+    text = "25.0 % right, range 0.500 (robustness 0.500)"
+    assert figures == {"wikitq": text}
+    lines = environment_text({"model": "m", "seed": 0}, "all", figures=figures).splitlines()
+    assert lines[:3] == ["model=m", f"dataset.wikitq={text}", "seed=0"]
+    single = dataset_figures(summarize(records[:2]))["wikitq"]
+    assert single.endswith("no robustness: one configuration")
+
+
+def test_a_summary_of_configurations_shows_the_figures_of_the_dataset(tmp_path: Path) -> None:
+    write(tmp_path, [make("a")], "summary", figures={"wikitq": "100.0 % right"})
+    [result] = results(tmp_path).values()
+    assert result["description"] == "100.0 % right"
 
 
 @given(st.text(max_size=40))

@@ -38,7 +38,7 @@ def migration(tmp_path_factory: pytest.TempPathFactory) -> Migration:
         ]
         runs.append(load_run(write_run(folder / name, rows, model=f"{name} {HOSTILE}")))
     judged = judge_migration(runs[0], runs[1], 0.01)
-    odd = Difference(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    odd = Difference(HOSTILE, "setting", (HOSTILE, HOSTILE), HOSTILE)
     return replace(judged, differences=(odd,), remarks=(HOSTILE,))
 
 

@@ -141,6 +141,17 @@ def test_matplotlib_is_not_loaded_before_a_plot_is_drawn():
     assert done.stdout == "[]\n"
 
 
+def test_a_point_says_how_many_datasets_it_has():
+    entry = {"d1": value(0.5), "d2": value(0.7)}
+    both = {"by_dataset": entry, "mean_over_datasets": value(0.6)}
+    single = {"by_dataset": {"d1": value(0.8)}, "mean_over_datasets": value(0.8)}
+    points = [{"q": 1, "e": 3, **both}, {"q": 1, "e": 12, **single}, {"q": 2, "e": 3, **single}]
+    figure = Figure()
+    assert PLOTS["configurations_vs_examples"](figure, {"configurations_vs_examples": points})
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == ["3\n(1-2)", "12\n(1)"]
+
+
 def test_only_the_line_of_the_whole_benchmark_is_black():
     figure = Figure()
     lines = {f"d{number}": [(1.0, 0.5), (2.0, 0.6)] for number in range(12)}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._further_tables import open_groups
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, leaderboard_beside
 from pytest_tablebench.reports.paper._published import published
@@ -19,6 +20,7 @@ from pytest_tablebench.reports.paper._runs import (
     runs_by_mode,
     with_distinct_labels,
 )
+from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.reports.paper.text import (
     terminal_lines,
@@ -65,20 +67,21 @@ def test_a_single_run_has_no_differences():
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"compat": "reference"}, "compat modes differ: fixed (a), reference (b)"),
-        ({"seed": 7}, "seeds differ: 0 (a), 7 (b)"),
-        ({"shots": 3}, "demonstrations in a prompt differ: the dataset's own (a), 3 (b)"),
-        ({"limit": 5}, "example limits differ: the dataset's own (a), 5 (b)"),
-        ({"params": {"temperature": 1}}, 'call parameters differ: unknown (a), {"temperature": 1}'),
-        ({"versions": {"spacy": "9"}}, "versions of spacy differ: none (a), 9 (b)"),
-        ({"datasets": {"d": {"files": {"f": "1"}}}}, "d: files differ: a against b"),
+        ({"compat": "reference"}, "compat differ: fixed (a), reference (b)"),
+        ({"seed": 7}, "seed differ: 0 (a), 7 (b)"),
+        ({"shots": 3}, "shots differ: the dataset's own (a), 3 (b)"),
+        ({"params": {"temperature": 1}}, "params.temperature differ: not given (a), 1 (b)"),
+        ({"versions": {"spacy": "9"}}, "versions.spacy differ: 8 (a), 9 (b)"),
+        ({"datasets": {"d": {"files": {"f": "1"}}}}, "datasets.d.files differ: f 0 (a), f 1 (b)"),
     ],
 )
 def test_different_settings_are_named_with_their_models(facts, words):
-    sentences = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
-    assert len(sentences) == 1
-    assert sentences[0].startswith(words)
-    assert "; " in sentences[0], "says what the difference means"
+    usual: dict[str, Any] = {"shots": None, "params": {}, "versions": {"spacy": "8"}}
+    usual["datasets"] = {"d": {"files": {"f": "0"}}}
+    runs = [run_data("a", cells("a"), **usual), run_data("b", cells("b"), **usual | facts)]
+    [sentence] = differences(runs)
+    assert sentence.startswith(words)
+    assert "; " in sentence, "says what the difference means"
 
 
 def test_settings_are_compared_by_dataset():
@@ -89,7 +92,7 @@ def test_settings_are_compared_by_dataset():
     # An option, and a dataset that declares the same value.
     assert differences([kept("a", 5), kept("b", 5, shots=5)]) == []
     [sentence] = differences([kept("a", 5), kept("b", 1)])
-    assert sentence.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
+    assert sentence.startswith("shots of e differ: 5 (a), 1 (b); ")
 
 
 def test_different_lists_of_names_are_written_in_words():
@@ -97,7 +100,7 @@ def test_different_lists_of_names_are_written_in_words():
         return run_data(name, cells(name), by_dataset={"d": {"modality": list(modalities)}})
 
     [sentence] = differences([kept("a", "text"), kept("b", "text", "image")])
-    assert sentence.startswith("modalities differ: text (a), text, image (b); ")
+    assert sentence.startswith("modality differ: text (a), image, text (b); ")
 
 
 def test_different_grids_are_named():
@@ -109,7 +112,7 @@ def test_different_grids_are_named():
 def test_different_configurations_of_equal_number_are_named():
     first_rows, other_rows = cells("a"), cells("b", serializers=("csv",))
     (sentence,) = differences([run_data("a", first_rows), run_data("b", other_rows)])
-    assert sentence.startswith("d: configurations differ: 1 (a), 1 (b)")
+    assert sentence.startswith("d: configurations differ: 1 (a), 1 others (b)")
 
 
 def test_different_examples_and_datasets_are_named():
@@ -168,6 +171,26 @@ def test_a_run_with_one_mode_per_dataset_is_not_split():
     [part] = runs_by_mode([run_data("a", mixed + cells("a", benchmark="other"))], "b")
     assert (part.model, len(part.rows)) == ("a", 4)
     assert runs_by_mode([run_data("a", mixed)], "other") == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "ranked"),
+    [
+        ([("a", "direct"), ("b", "direct")], "models"),
+        ([("a", "direct"), ("a", "tcot"), ("a", "pot")], "the strategies of one model"),
+        ([("a", "direct"), ("a", "tcot"), ("b", "pot")], "models and their strategies"),
+        ([("a", "direct"), ("a", "direct")], "the runs of one model"),
+    ],
+)
+def test_an_analysis_says_what_it_ranks(runs, ranked):
+    data = []
+    for number, (model, strategy) in enumerate(runs):
+        rows = tuple(replace(row, strategy=strategy) for row in cells(model))
+        data.append(RunData(Path(f"runs/{number}"), model, {"model": model}, rows))
+    tree = analysis_of(with_distinct_labels(data), "b")
+    assert tree["ranked"] == ranked
+    titles = [table.title for table in paper_tables(tree)]
+    assert f"Agreement of datasets on the ranking of {ranked} (Kendall's tau-b)" in titles
 
 
 # Leaderboard

@@ -115,12 +115,14 @@ def test_win_rates_start_with_the_mean_and_count_dropped_examples():
 
 
 def test_perturbation_impact_has_a_sign_and_margins():
-    by_name = tables()
+    tree = analysis()
+    tree["further"] = {**tree["further"], "impact_absolute": value(0.2125)}
+    by_name = tables(tree)
     assert by_name["impact_signed"].rows == (("alpha", -0.125), ("beta", None))
     assert by_name["impact_absolute"].rows == (
         ("alpha", 0.175, 0.25, 0.1),
         ("beta", None, 0.2, None),
-        ("all models", None, 0.225, None),
+        ("all models", 0.2125, 0.225, None),
     )
 
 

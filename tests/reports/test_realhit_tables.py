@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -20,6 +21,8 @@ from pytest_tablebench.reports.paper._realhit import (
 from pytest_tablebench.reports.paper._realhit_serializers import serializer_figure, serializer_means
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
+from pytest_tablebench.reports.paper._table_map import map_figure
+from pytest_tablebench.results.table_map import MappedTable
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 CHART: dict[str, Any] = {"pass@1": 0.0, "ecr": 1.0}
@@ -293,6 +296,29 @@ def test_the_plot_of_formats_has_a_bar_per_task(tmp_path: Path) -> None:
     assert heights[5] == 0.25  # facts in HTML
     assert [label.get_text() for label in axes.get_xticklabels()] == ["FC", "NR", "SC", "DA", "CG"]
     assert not serializer_figure(Figure(), {"formats": {"m": {"latex": {"fc": 1.0}}}})
+
+
+def test_a_score_of_0_and_no_score_look_different() -> None:
+    figure = Figure()
+    scores = {"latex": {"fc": 0.0, "nr": 0.5}, "html": {"fc": 0.5, "nr": None}}
+    assert serializer_figure(figure, {"formats": {"m": scores}})
+    [axes] = figure.axes
+    assert [(text.get_text(), text.get_position()[0]) for text in axes.texts] == [("0", -0.2)]
+    # Three tasks of LaTeX and four of HTML have no score.
+    places = [round(float(x), 1) for line in axes.lines for x in np.asarray(line.get_xdata())]
+    assert places == [1.8, 2.8, 3.8, 1.2, 2.2, 3.2, 4.2]
+
+
+def test_the_map_of_tables_says_that_it_pools_runs() -> None:
+    tables = [MappedTable("d", "t", 10, 100, 1, 0.5), MappedTable("d", "u", 20, 200, 1, 0.0)]
+    titles = []
+    for names in ("a", "ab"):
+        figure = Figure()
+        assert map_figure(figure, {"tables": dict.fromkeys(names, tables)})
+        titles.append([axes.get_title() or axes.get_ylabel() for axes in figure.axes])
+    title = "Complexity and tokens of tables"
+    assert titles[0] == [f"{title}: a", "mean score"]
+    assert titles[1] == [f"{title}\nmean over the runs a, b", "mean score of 2 runs"]
 
 
 def test_runs_of_other_datasets_have_no_table() -> None:

@@ -97,12 +97,12 @@ def test_reports_read_repeats(tmp_path):
         )
 
     runs = [
-        RunData(tmp_path / "once", "a", {}, rows(1)),
+        RunData(tmp_path / "once", "a", {"repeats": 1}, rows(1)),
         RunData(tmp_path / "often", "b", {"repeats": 3}, rows(3)),
     ]
     assert analyse(runs[1].rows)["performance"]["by_model"]["m"]["value"] == 1.0
     assert [text for text in differences(runs) if "repeats" in text] == [
-        "repeats of a case differ: 1 (a), 3 (b); means over several answers vary less"
+        "repeats differ: 1 (a), 3 (b); the cases were asked a different number of times"
     ]
 
 

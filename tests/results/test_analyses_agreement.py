@@ -183,10 +183,12 @@ def test_points_of_the_growth_curve_agree_with_figures_worked_out_by_hand():
 
 def test_equivalences_agree_with_figures_worked_out_by_hand():
     points = [
-        {"q": q, "e": e, "mean_over_datasets": {"value": value}}
+        {"q": q, "e": e, "by_dataset": {"d": {}}, "mean_over_datasets": {"value": value}}
         for q, e, value in [(1, 1, 0.1), (1, 2, 0.5), (1, 5, 0.8), (2, 1, 0.5), (5, 5, 0.9)]
     ]
-    points.append({"q": 5, "e": 1, "mean_over_datasets": {"value": None}})
+    points.append({"q": 5, "e": 1, "by_dataset": {"d": {}}, "mean_over_datasets": {"value": None}})
+    # A mean over fewer datasets is not comparable.
+    points.append({"q": 1, "e": 3, "by_dataset": {}, "mean_over_datasets": {"value": 0.9}})
     assert equivalences(points) == [
         {"q": 2, "e": 1, "value": 0.5, "e_at_one": 2},
         {"q": 5, "e": 5, "value": 0.9, "e_at_one": None},
@@ -223,6 +225,15 @@ def test_defaults_are_the_documented_numbers_of_draws():
         itertools.product((1, 2, 4), (1, 2, 5, 7))
     )
     assert analysis == analyse(full_grid(3))
+
+
+def test_points_have_the_datasets_with_so_many_examples():
+    small, large = full_grid(2, "small", examples=3), full_grid(2, "large", examples=6)
+    points = analyse([*small, *large])["configurations_vs_examples"]
+    assert {point["e"]: set(point["by_dataset"]) for point in points} == {
+        **{e: {"small", "large"} for e in (1, 2, 3)},
+        **{e: {"large"} for e in (5, 6)},
+    }
 
 
 def test_drawn_sets_are_disjoint_and_use_all_configurations():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.claims.drift._history import HistoryEntry
-from pytest_tablebench.claims.drift._setup import PROMPTS, cases_of, changes, setup_of
+from pytest_tablebench.claims.drift._setup import PROMPTS, cases_of, our_changes, setup_of
 from pytest_tablebench.claims.drift._watch import MOST_MISSING
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.record import Record
@@ -81,8 +81,9 @@ def look_entry(
     if missing and run.get("cases_recorded") != run.get("cases_planned"):
         setup[PROMPTS] = reference.setup.get(PROMPTS, "")
     elif missing:
-        data = [name for name in changes(reference.setup, setup) if name.startswith("data of")]
-        why = f", because the {' and the '.join(data)} changed" if data else ""
+        changes = our_changes(reference.setup, setup)
+        data = [change.text for change in changes if change.kind == "data"]
+        why = f", because we changed the {' and the '.join(data)}" if data else ""
         raise DataError(
             f"{out_of(len(missing), len(reference.cases), 'case')} of the canary (such as "
             f"{printable(missing[0], 80)}) did not run{why}; make a new one with --new-reference"

@@ -53,7 +53,7 @@ class HistoryEntry:
     time: str
     project: str
     model: str
-    setup: Mapping[str, str]
+    setup: Mapping[str, Any]
     fingerprints: Mapping[str, int] = field(default_factory=dict)
     served: Mapping[str, int] = field(default_factory=dict)
     cases: tuple[str, ...] = ()

@@ -1,58 +1,53 @@
-"""What a run of a canary depends on, apart from the model: to tell our changes from theirs."""
+"""What a look of a canary depends on, apart from the model: to tell our changes from theirs."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_tablebench.config.axes import MODES, NAMED, names_on
+from pytest_tablebench.claims.differences import (
+    Difference,
+    compared_facts,
+    differences_between,
+    digest_of,
+    sent_differences,
+)
+from pytest_tablebench.config.axes import NAMED, names_on
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping
 
-PACKAGE = "package"
-"""The part of the set-up that may change: the prompts show whether that changes a question."""
-
 PROMPTS = "prompts"
 
-_SETTINGS = (
-    *("compat", "judge", "structure", "format_retries", "demos", "seed", "context"),
-    *("reasoning_tokens", "extend_cut", "prompts", "thresholds", "max_reply"),
-    *(axis.name for axis in MODES),
-)
-_PARAMETERS = ("params", "params_sent", "params_dropped", "judge_params")
-_IF_RECORDED = ("judge_prompts",)
-"""Further parameters, which runs of earlier versions do not record."""
+_RUN = "run"
 
 
-def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, str]:
-    """Return the parts of a run's set-up as texts, by name.
-
-    `run` is the content of `run.json`. Data, prompts, settings and parameters are digests.
-    """
+def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any]:
+    """Return what to compare of a run: the facts of its `run.json`, and a digest of all prompts."""
     prompts = {name: record.prompt_digest for name, record in cases_of(records)}
-    data = {name: mapping(run, "datasets", name).get("files") for name in mapping(run, "datasets")}
-    return {
-        PACKAGE: str(mapping(run, "versions").get("pytest-tablebench")),
-        **{f"data of {name}": _digest(files) for name, files in sorted(data.items())},
-        PROMPTS: _digest(prompts),
-        "settings": _digest({name: run.get(name) for name in _SETTINGS}),
-        "parameters": _digest(
-            {name: run.get(name) for name in _PARAMETERS}
-            | {name: run[name] for name in _IF_RECORDED if name in run}
-        ),
-        "address": _digest(run.get("api_base")),
-    }
+    return {PROMPTS: digest_of(prompts), _RUN: compared_facts(run)}
 
 
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the names of the parts that differ, with both values of the package."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    return [
-        f"{name} {before.get(name)} to {after.get(name)}" if name == PACKAGE else name
-        for name in names
+def our_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """Return the differences between two set-ups that are not the provider's.
+
+    The number of repeats and of examples is none: a look has only the cases of the reference, and
+    asks each once. The set-up of an earlier version has no facts, which is a difference.
+    """
+    if not (mapping(before, _RUN) and mapping(after, _RUN)):
+        texts = tuple(
+            "recorded" if mapping(setup, _RUN) else "unknown" for setup in (before, after)
+        )
+        return [Difference("settings of an earlier version", "setting", texts)]
+    runs = mapping(before, _RUN), mapping(after, _RUN)
+    changes = [
+        change
+        for change in (*differences_between(*runs), *sent_differences(*runs))
+        if change.category != "theirs" and change.kind != "selection"
     ]
+    if before.get(PROMPTS) != after.get(PROMPTS):
+        texts = tuple(str(setup.get(PROMPTS)) for setup in (before, after))
+        changes.append(Difference("prompts of the canary", "prompt", texts))
+    return changes
 
 
 def cases_of(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
@@ -69,8 +64,3 @@ def cases_of(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
     ]
     for record in rows:
         yield "/".join((record.dataset, record.example_id, *names_on(record, axes))), record
-
-
-def _digest(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

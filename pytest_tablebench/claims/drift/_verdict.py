@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_tablebench.claims.differences import Difference
 from pytest_tablebench.claims.drift._history import History, HistoryEntry
 from pytest_tablebench.claims.drift._sequence import looks_until
-from pytest_tablebench.claims.drift._setup import PACKAGE, changes
+from pytest_tablebench.claims.drift._setup import our_changes
 from pytest_tablebench.claims.drift._watch import (
     MOST_MISSING,
     AnswerTest,
@@ -94,11 +95,13 @@ def judge_watch(history: History) -> WatchVerdict:
     answers = AnswerTest([[int(m, 16) for m in row] for row in reference.answers],
                           reference.clusters)  # fmt: skip
     looks: list[LookFacts] = []
+    changes: list[Difference] = []
     drifted = False
     for number, entry in enumerate(history.looks, start=1):
         row = np.array([np.nan if s is None else s for s in entry.scores], dtype=float)
         missing = int(np.isnan(row).sum())
-        ours = [x for x in changes(reference.setup, entry.setup) if not x.startswith(PACKAGE)]
+        changes = our_changes(reference.setup, entry.setup)
+        ours = [change.text for change in changes if change.category != "package"]
         uncounted = f"we changed {' and '.join(ours)}" if ours else ""
         if not ours and missing > MOST_MISSING * len(row):
             uncounted = f"{missing} of {len(row)} cases have no answer"
@@ -124,7 +127,7 @@ def judge_watch(history: History) -> WatchVerdict:
         looks=tuple(looks),
         state=state,
         they_changed=_their_changes(reference, looks, answers),
-        we_changed=tuple(changes(reference.setup, looks[-1].entry.setup)) if looks else (),
+        we_changed=tuple(change.text for change in changes),
         noise_share=answers.noise_share,
         limit=answers.limit,
         clusters=watch.noise.n,

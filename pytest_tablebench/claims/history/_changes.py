@@ -31,7 +31,7 @@ def changes_between(
         changes += sent_differences(before.run, after.run)
     old, new = (json.dumps(run.run.get("model_file"), sort_keys=True) for run in (before, after))
     if old != new:
-        changes.append(Difference("model file", old, new))
+        changes.append(Difference("model file", "setting", (old, new)))
     return tuple(changes)
 
 

@@ -145,7 +145,7 @@ def _changes(
     changes = changes_between(before, after, {*old, *new})
     if old != new:
         joined = ", ".join(old), ", ".join(new)
-        changes = (Difference("datasets", *joined), *changes)
+        changes = (Difference("datasets", "setting", joined), *changes)
     return changes
 
 

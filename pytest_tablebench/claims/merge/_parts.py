@@ -12,7 +12,6 @@ from typing import Any
 
 from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json, run_folders
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
@@ -225,13 +224,6 @@ def _allowed_differences(first: RunPart, other: RunPart) -> list[str]:
         )
     except SettingsError as error:
         raise SettingsError(f"{both}: {error}") from None
-    overlays = overlay_of(first.run), overlay_of(other.run)
-    if overlays[0] != overlays[1]:
-        first_text, second_text = (printable(digest or "none", 20) for digest in overlays)
-        raise SettingsError(
-            f"{both} do not have the same corrections of the gold ({first_text} and "
-            f"{second_text}); give all parts the same ones with `tablebench rejudge`"
-        )
     if first.split != other.split:
         first_text, second_text = (
             "is not split" if split is None else f"is one of {split} parts"

@@ -103,7 +103,7 @@ def _row(name: str, texts: Sequence[str]) -> Difference | None:
     # A fact that one side does not have cannot be compared.
     if old == new or not old or not new:
         return None
-    return Difference(name, old, new)
+    return Difference(name, "parameter", (old, new))
 
 
 def _limits(records: Iterable[Record]) -> str:

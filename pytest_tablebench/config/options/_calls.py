@@ -26,7 +26,7 @@ CALLS = (
         "URL",
         "address of the model's server. Default: the provider's, as litellm knows it",
         read=address,
-        differs=note("another server answered", unset="the provider's own"),
+        differs=note("another server answered", unset="the provider's own", kind="parameter"),
         shown=True,
     ),
     Option(
@@ -36,11 +36,7 @@ CALLS = (
         "Repeatable",
         setting="params",
         read=params,
-        differs=refuse(
-            "lengths and randomness of replies may differ",
-            values="call parameters",
-            effect="lengths and randomness of replies may differ",
-        ),
+        differs=refuse("lengths and randomness of replies may differ", kind="parameter"),
         repeat=True,
         shown=True,
         by_dataset=True,
@@ -52,7 +48,7 @@ CALLS = (
         "Ollama receives it as `num_ctx`. Default: the length in litellm's table; of "
         "Ollama, the model's own",
         read=number(int, 129, "a whole number from 129"),
-        differs=note("prompts may be cut elsewhere"),
+        differs=note("prompts may be cut elsewhere", kind="parameter"),
     ),
     Option(
         "--bench-reasoning-tokens",
@@ -60,7 +56,7 @@ CALLS = (
         "tokens that a thinking model may use for thoughts, in addition to the limit of the answer "
         "(`max_tokens`). 0 for none. Default: 8192",
         read=number(int, 0, "a whole number from 0"),
-        differs=note("replies of models that think may be cut off elsewhere"),
+        differs=note("replies of models that think may be cut off elsewhere", kind="parameter"),
     ),
     Option(
         "--bench-effort",
@@ -70,7 +66,9 @@ CALLS = (
         setting="efforts",
         read=efforts,
         recorded="effort",
-        differs=refuse("the model was asked to think more or less", unset="the provider's"),
+        differs=refuse(
+            "the model was asked to think more or less", unset="the provider's", kind="parameter"
+        ),
     ),
     Option(
         "--bench-effort-margin",
@@ -87,7 +85,9 @@ CALLS = (
         "ask again with N tokens if its limit cut a stored reply off; other cases keep their "
         "stored replies. Default: off",
         read=number(int, 1, "a whole number from 1"),
-        differs=note("replies that were cut off were requested again with more tokens"),
+        differs=note(
+            "replies that were cut off were requested again with more tokens", kind="parameter"
+        ),
     ),
     Option(
         "--bench-connections",
@@ -184,8 +184,7 @@ CALLS = (
         differs=refuse(
             "the cases were asked a different number of times",
             unset="1",
-            values="repeats of a case",
-            effect="means over several answers vary less",
+            kind="selection",
         ),
     ),
     Option(

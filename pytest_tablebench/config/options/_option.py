@@ -8,6 +8,14 @@ from typing import Literal
 
 from pytest_tablebench.config.reading import Reader
 
+Verdict = Literal["refuse", "note", "ignore"]
+
+Kind = Literal[
+    "model", "data", "selection", "prompt", "corrections", "judge", "parameter", "setting",
+    "package", "server",
+]  # fmt: skip
+"""What a difference between runs is about. A selection is which cases a run asks."""
+
 
 @dataclass(frozen=True)
 class Differs:
@@ -17,15 +25,13 @@ class Differs:
         verdict: whether a comparison refuses such runs, notes it, or ignores it.
         meaning: the text of the comparison; for an ignored difference, the reason.
         unset: the text for a missing value.
-        values: the name of the values in a report over several runs; "" to leave them out.
-        effect: the text on their effect in such a report.
+        kind: what the option is about.
     """
 
-    verdict: Literal["refuse", "note", "ignore"]
+    verdict: Verdict
     meaning: str
     unset: str = "unknown"
-    values: str = ""
-    effect: str = ""
+    kind: Kind = "setting"
 
 
 refuse, note = partial(Differs, "refuse"), partial(Differs, "note")

@@ -33,7 +33,7 @@ SELECTION = (
         setting="models",
         read=texts,
         recorded="model",
-        differs=note("models are what is compared"),
+        differs=note("models are what is compared", kind="model"),
         repeat=True,
         of_one_run=True,
     ),
@@ -63,9 +63,7 @@ SELECTION = (
         setting="serializers",
         read=names,
         recorded="grid.serializers",
-        differs=refuse(
-            "only those of both runs are compared, robustness above all depends on them"
-        ),
+        differs=refuse("other configurations; robustness above all depends on them", kind="prompt"),
         repeat=True,
         by_dataset=True,
     ),
@@ -76,9 +74,7 @@ SELECTION = (
         setting="perturbations",
         read=names,
         recorded="grid.perturbations",
-        differs=refuse(
-            "only those of both runs are compared, robustness above all depends on them"
-        ),
+        differs=refuse("other configurations; robustness above all depends on them", kind="prompt"),
         repeat=True,
         by_dataset=True,
     ),
@@ -87,11 +83,7 @@ SELECTION = (
         "MODE",
         "fixed (corrected metrics and prompts) or reference (the published code's). Default: fixed",
         read=compat,
-        differs=refuse(
-            "other metrics and prompts",
-            values="compat modes",
-            effect="their scores come from different metrics and prompts",
-        ),
+        differs=refuse("other metrics and prompts", kind="prompt"),
         shown=True,
     ),
     Option(
@@ -102,11 +94,7 @@ SELECTION = (
         setting="strategies",
         read=names,
         recorded="strategy",
-        differs=refuse(
-            "the model was asked in another way",
-            values="strategies",
-            effect="the models were asked in different ways",
-        ),
+        differs=refuse("the model was asked in another way", kind="prompt"),
         repeat=True,
         shown=True,
         by_dataset=True,
@@ -119,11 +107,7 @@ SELECTION = (
         setting="modalities",
         read=known_names("modality", MODALITIES),
         recorded="modality",
-        differs=refuse(
-            "the tables were shown in another way",
-            values="modalities",
-            effect="the models were shown tables in different ways",
-        ),
+        differs=refuse("the tables were shown in another way", kind="prompt"),
         repeat=True,
         shown=True,
         by_dataset=True,
@@ -134,7 +118,7 @@ SELECTION = (
         "model that judges answers for metrics that need a judge. It gets the parameters and the "
         "address of the model under test. Default: none; judged scores are missing and counted",
         read=one_name("the name of a model"),
-        differs=refuse("another model judged the answers", unset="none"),
+        differs=refuse("another model judged the answers", unset="none", kind="judge"),
     ),
     Option(
         "--bench-meteor",
@@ -151,7 +135,9 @@ SELECTION = (
         "what the answer about a rearranged table must equal: self (the model's answer about the "
         "original table), gold, or both (both answers equal gold). Default: both",
         read=choice("self", "gold", "both"),
-        differs=refuse("answers about rearranged tables were compared with different things"),
+        differs=refuse(
+            "answers about rearranged tables were compared with different things", kind="prompt"
+        ),
         rare=True,
     ),
     Option(
@@ -160,7 +146,9 @@ SELECTION = (
         "how often to ask again if a reply lacks the answer form that the dataset requires. "
         "Default: 0",
         read=number(int, 0, "a whole number from 0"),
-        differs=refuse("one of them asked again for replies without the answer form"),
+        differs=refuse(
+            "one of them asked again for replies without the answer form", kind="prompt"
+        ),
         rare=True,
     ),
     Option(
@@ -170,12 +158,7 @@ SELECTION = (
         "each; they replace this package's prompts. Default: none",
         read=printed_prompts,
         path=True,
-        differs=refuse(
-            "the prompts have other words",
-            unset="this package's",
-            values="prompts",
-            effect="other words get other answers",
-        ),
+        differs=refuse("the prompts have other words", unset="this package's", kind="prompt"),
         shown=True,
     ),
     Option(
@@ -183,12 +166,7 @@ SELECTION = (
         "N",
         "take the first N examples of each dataset, or all. Default: the dataset's; for ToRR 100",
         read=limit,
-        differs=note(
-            "other numbers of examples; only those of both runs are compared",
-            unset="the dataset's own",
-            values="example limits",
-            effect="they may have asked different examples",
-        ),
+        differs=note("other numbers of examples", unset="the dataset's own", kind="selection"),
         shown=True,
         by_dataset=True,
         of_one_run=True,
@@ -199,12 +177,7 @@ SELECTION = (
         "draw N examples of each dataset, spread over its kinds of questions and its tables, "
         "instead of the first ones; another --bench-seed draws others",
         read=number(int, 1, "a whole number from 1"),
-        differs=note(
-            "other examples were drawn; only those of both runs are compared",
-            unset="none",
-            values="sizes of the sample",
-            effect="they have asked different examples",
-        ),
+        differs=note("other examples were drawn", unset="none", kind="selection"),
         shown=True,
         of_one_run=True,
     ),
@@ -214,12 +187,7 @@ SELECTION = (
         "run only part I of N of the cases, split by table, the same on every machine. `tablebench "
         "merge` joins the parts and judges the gates",
         read=shard,
-        differs=note(
-            "other parts of the cases; only those of both runs are compared",
-            unset="all",
-            values="parts of the cases",
-            effect="they have asked about different tables",
-        ),
+        differs=note("other parts of the cases", unset="all", kind="selection"),
         shown=True,
     ),
     Option(
@@ -228,12 +196,7 @@ SELECTION = (
         "demonstrations in a prompt, for all datasets (5), or for one and then for the rest "
         "(wikitq=1,5). Default: the dataset's",
         read=shots,
-        differs=refuse(
-            "other numbers of demonstrations",
-            unset="the dataset's own",
-            values="demonstrations in a prompt",
-            effect="more of them usually help",
-        ),
+        differs=refuse("other numbers of demonstrations", unset="the dataset's own", kind="prompt"),
         shown=True,
         by_dataset=True,
     ),
@@ -252,11 +215,7 @@ SELECTION = (
         "demonstrations: perturbed (drawn for each perturbation, as in the published code) or "
         "fixed (the same in all configurations of an example). Default: perturbed",
         read=choice("perturbed", "fixed"),
-        differs=refuse(
-            "demonstrations were drawn in another way",
-            values="ways to draw demonstrations",
-            effect="robustness contains another effect in one of them",
-        ),
+        differs=refuse("demonstrations were drawn in another way", kind="prompt"),
         shown=True,
         rare=True,
     ),
@@ -268,8 +227,7 @@ SELECTION = (
         differs=refuse(
             "other configurations were asked",
             unset="all",
-            values="numbers of configurations per example",
-            effect="robustness is a range",
+            kind="selection",
         ),
     ),
     Option(
@@ -277,11 +235,7 @@ SELECTION = (
         "N",
         "seed for demonstrations, perturbations and samples. Default: 0",
         read=number(int, -math.inf, "a whole number"),
-        differs=refuse(
-            "demonstrations and perturbations were drawn differently",
-            values="seeds",
-            effect="demonstrations and perturbations were drawn differently",
-        ),
+        differs=refuse("demonstrations and perturbations were drawn differently"),
         shown=True,
     ),
 )

@@ -1,5 +1,6 @@
 """Allure results of a run, for Allure 2 and 3: written from its records, once it has ended."""
 
+from pytest_tablebench.reports.allure._facts import dataset_figures
 from pytest_tablebench.reports.allure._shape import case_labels, history_id
 from pytest_tablebench.reports.allure._write import (
     ALL_UP_TO,
@@ -17,6 +18,7 @@ __all__ = [
     "Mode",
     "case_labels",
     "choose_mode",
+    "dataset_figures",
     "history_id",
     "write_allure",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.reports.allure._shape import FAILED_CHECK
-from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.reports.formats import number, percent
 from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import printable
 
@@ -81,13 +81,18 @@ def environment_text(
     mode: str,
     before: str = "",
     checks: Mapping[str, Counter[bool]] | None = None,
+    figures: Mapping[str, str] | None = None,
 ) -> str:
     """Return `environment.properties`: the settings of the run, escaped.
 
-    `checks` counts the verdicts of each test, shown as pass rates. Lines of `before`, the former
-    content, come first unless they set the same key.
+    `checks` counts the verdicts of each test, shown as pass rates; `figures` is from
+    `dataset_figures`. Lines of `before`, the former content, come first unless they set the same
+    key.
     """
-    facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
+    # The overview of Allure shows only the first lines.
+    facts: dict[str, Any] = {"model": run.get("model")}
+    facts |= {f"dataset.{name}": text for name, text in (figures or {}).items()}
+    facts |= {key: run.get(key) for key in _KEYS}
     if facts["api_base"] is not None:
         facts["api_base"] = without_credentials(str(facts["api_base"]))
     grid = run.get("grid") or {}
@@ -111,6 +116,25 @@ def environment_text(
     }
     others = [line for line in before.splitlines() if line and line.split("=")[0] not in properties]
     return "\n".join([*others, *(f"{name}={value}" for name, value in properties.items())]) + "\n"
+
+
+def dataset_figures(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return pass rate and robustness of each dataset, with its range of scores, as text.
+
+    Allure's overview shows about 36 characters of it.
+    """
+    figures = {}
+    for benchmark in summary["benchmarks"].values():
+        for name, scope in benchmark["datasets"].items():
+            robustness = scope["robustness"]
+            if "one configuration" in scope["flags"]:
+                text = "no robustness: one configuration"
+            elif robustness is None:
+                text = "no robustness: no answers"
+            else:
+                text = f"range {number(1 - robustness)} (robustness {number(robustness)})"
+            figures[name] = f"{percent(scope['pass_rate'])} right, {text}"
+    return figures
 
 
 def _property(text: str, *, key: bool = False) -> str:

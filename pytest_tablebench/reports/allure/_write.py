@@ -59,6 +59,7 @@ def write_allure(
     texts: Iterable[Text] = (),
     snapshots: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
+    figures: Mapping[str, str] | None = None,
 ) -> None:
     """Write the results of one model's run; records and texts are read once, in order.
 
@@ -71,6 +72,7 @@ def write_allure(
         texts: questions, tables and prompts, as `read_texts` yields them.
         snapshots: by case id, the change of a stored answer, as a tag.
         environ: environment variables; this process's own by default.
+        figures: pass rate and robustness of each dataset, as `dataset_figures` returns them.
 
     Raises `SettingsError` for an unknown mode and for a folder that cannot be written.
     """
@@ -96,10 +98,12 @@ def write_allure(
         for group in groups.values():
             if mode == "summary" or (mode == "wrong" and group.right):
                 result = group_result(group, stamp, right_only=mode == "wrong")
+                result.description = (figures or {}).get(group.record.dataset)
                 folder.write(f"{result.uuid}-result.json", result)
         if mode != "summary":
             attachments.add(texts)
-        _write_facts(folder, run, mode, groups.values(), os.environ if environ is None else environ)
+        environ = os.environ if environ is None else environ
+        _write_facts(folder, run, mode, groups.values(), environ=environ, figures=figures)
         folder.drop_stale(f"{stamp.uuid('written')}.written")
 
 
@@ -108,7 +112,9 @@ def _write_facts(
     run: Mapping[str, Any],
     mode: Mode,
     groups: Collection[Group],
+    *,
     environ: Mapping[str, str],
+    figures: Mapping[str, str] | None,
 ) -> None:
     rules = categories(reason for group in groups for reason in group.reasons)
     folder.write("categories.json", merged(folder.read("categories.json"), rules))
@@ -118,7 +124,7 @@ def _write_facts(
         for name, passed in group.checks.items():
             checks[f"{group.record.dataset}::{name}"] += passed
     before = folder.read("environment.properties")
-    folder.write("environment.properties", environment_text(run, mode, before, checks))
+    folder.write("environment.properties", environment_text(run, mode, before, checks, figures))
     facts = executor(environ)
     if facts is not None:
         folder.write("executor.json", facts)

@@ -17,7 +17,7 @@ from pytest_tablebench.reports.html._plots import read_plots
 from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import boards_of
-from pytest_tablebench.reports.paper._entries import all_keys, value_of
+from pytest_tablebench.reports.paper._entries import all_keys, ranked, value_of
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
     RunData,
@@ -118,7 +118,7 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
             0.3,
         ),
         (
-            "Agreement of datasets on the ranking of models (Kendall's tau-b)",
+            f"Agreement of datasets on the ranking of {ranked(analysis)} (Kendall's tau-b)",
             analysis["dataset_agreement"].get("tau_b", {}),
             1.0,
         ),

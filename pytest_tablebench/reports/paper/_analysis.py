@@ -24,8 +24,22 @@ def analysis_of(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
     analysis = analyse(rows)
     return {
         **analysis,
+        "ranked": _ranked(parts),
         "further": further_figures(rows, analysis, open_groups(parts)),
         "skills": skill_analysis(runs, benchmark),
         "tables": mapped_tables(runs, benchmark),
         "formats": serializer_means(runs, benchmark),
     }
+
+
+def _ranked(parts: Sequence[RunData]) -> str:
+    """Return what a ranking of these runs orders, in words."""
+    models = {str(run.run.get("model")) for run in parts}
+    if len(models) == len(parts):
+        return "models"
+    modes = {
+        "strategies": {row.strategy for run in parts for row in run.rows},
+        "modalities": {row.modality for run in parts for row in run.rows},
+    }
+    kinds = " and ".join(name for name, names in modes.items() if len(names) > 1) or "runs"
+    return f"the {kinds} of one model" if len(models) == 1 else f"models and their {kinds}"

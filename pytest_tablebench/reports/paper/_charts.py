@@ -114,8 +114,12 @@ def line_chart(
     heading: str,
     *,
     black: str | None = None,
+    marks: Mapping[float, str] | None = None,
 ) -> bool:
-    """Draw W against a whole number, one line for each name; the line of `black` is black."""
+    """Draw W against a whole number, one line for each name; the line of `black` is black.
+
+    With `marks` (labels by number) the numbers have a logarithmic scale.
+    """
     drawn = {name: points for name, points in lines.items() if has_number([y for _, y in points])}
     if not drawn:
         return False
@@ -135,7 +139,12 @@ def line_chart(
             label=label,
             markersize=4,
         )
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if marks is None:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        axes.set_xscale("log")
+        axes.set_xticks(list(marks), list(marks.values()))
+        axes.set_xticks([], minor=True)
     axes.set(ylim=(0, 1.03), xlabel=unit, ylabel="Kendall's W", title=title)
     axes.grid(alpha=0.3)
     legend(figure, axes, len(drawn), heading)

@@ -120,3 +120,8 @@ def listing(
 
 def _key(key: Any) -> tuple[Value, ...]:
     return key if isinstance(key, tuple) else (key,)
+
+
+def ranked(analysis: Tree) -> str:
+    """Return what the analysis ranks: models, or the strategies of one model."""
+    return str(analysis.get("ranked", "models"))

@@ -18,7 +18,7 @@ from pytest_tablebench.reports.paper._canvas import (
     value_of,
 )
 from pytest_tablebench.reports.paper._charts import bar_chart
-from pytest_tablebench.reports.paper._entries import Tree, all_keys
+from pytest_tablebench.reports.paper._entries import Tree, all_keys, ranked
 from pytest_tablebench.results.analyses import winners
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def kendall_w(figure: Figure, analysis: Tree) -> bool:
     """Draw the agreement of single configurations on the ranking of models, by dataset."""
     tree = analysis["kendall_w"]
     values = {name: value_of(entry) for name, entry in tree.get("by_dataset", {}).items()}
-    title = "Agreement of single configurations on the ranking of models"
+    title = f"Agreement of single configurations on the ranking of {ranked(analysis)}"
     return bar_chart(figure, values, title, "Kendall's W", 1.0)
 
 

@@ -47,7 +47,7 @@ def separability(tree: Tree) -> list[PaperTable]:
     ]
 
 
-def dataset_agreement(tree: Tree) -> PaperTable:
+def dataset_agreement(tree: Tree, ranked: str) -> PaperTable:
     """Return the matrix of tau-b between datasets."""
     taus: Tree = tree["tau_b"]
     last = "mean of the others"
@@ -55,17 +55,17 @@ def dataset_agreement(tree: Tree) -> PaperTable:
         name: {**entries, last: tree["mean_off_diagonal"].get(name, {})}
         for name, entries in taus.items()
     }
-    title = "Agreement of datasets on the ranking of models (Kendall's tau-b)"
+    title = f"Agreement of datasets on the ranking of {ranked} (Kendall's tau-b)"
     table = matrix("dataset_agreement", title, ["dataset"], rows, [*taus, last])
     # Of one dataset there is only its agreement with itself.
     return replace(table, reason="fewer than two datasets") if len(taus) < 2 else table
 
 
-def kendall_w(tree: Tree) -> PaperTable:
+def kendall_w(tree: Tree, ranked: str) -> PaperTable:
     """Return the agreement of single configurations."""
     scopes = {**tree["by_dataset"], ALL: tree["benchmark"]}
     header = ("dataset", "W", "configurations", "left out")
-    title = "Agreement of single configurations on the ranking of models (Kendall's W)"
+    title = f"Agreement of single configurations on the ranking of {ranked} (Kendall's W)"
     return listing("kendall_w", title, header, scopes, ("raters", "raters_left_out"))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.reports.paper._canvas import colour, labelled, legend, size
+from pytest_tablebench.reports.paper._canvas import GREY, colour, labelled, legend, size, value_of
 from pytest_tablebench.reports.paper._entries import all_keys
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, TASKS, task_mean
 from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
@@ -80,9 +80,15 @@ def serializer_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
         for number, (name, label) in enumerate(zip(names, labelled(names), strict=True)):
             tasks = by_name.get(name, {})
             left = [group + width * (number + 0.5) - 0.4 for group in range(len(TASKS))]
-            means = map(tasks.get, TASKS)
-            heights = [math.nan if mean is None else mean for mean in means]
-            axes.bar(left, heights, width=width, color=colour(number), label=label)
+            heights = [value_of({"value": tasks.get(task)}) for task in TASKS]
+            shade = colour(number)
+            axes.bar(left, heights, width=width, color=shade, label=label)
+            zeros = [x for x, mean in zip(left, heights, strict=True) if mean == 0]
+            gaps = [x for x, mean in zip(left, heights, strict=True) if math.isnan(mean)]
+            for x in zeros:
+                axes.text(x, 0.01, "0", color=shade, ha="center", fontsize=8, in_layout=False)
+            axes.plot(gaps, [0.03] * len(gaps), "x", color=GREY, markersize=5)
+        axes.plot([], [], "x", color=GREY, label="no score")
         axes.set_xticks(range(len(TASKS)), [task.upper() for task in TASKS])
         axes.set_ylim(0, 1)
         axes.set_title(title, fontsize=9)
@@ -91,5 +97,5 @@ def serializer_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
         grid[place // columns][place % columns].set_visible(False)
     figure.suptitle("Scores of each format by task", fontsize=10)
     figure.supylabel("mean of the task's two figures", fontsize=9)
-    legend(figure, axes, len(names), "format")
+    legend(figure, axes, len(names) + 1, "format")
     return True

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.differences import Difference, differences_between
 from pytest_tablebench.claims.summary import is_memory_test, summarize
-from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.results import ScoreRow, read_records, read_run_json
 from pytest_tablebench.results.corrections import overlay_of
@@ -174,150 +172,49 @@ def shared_overlay(runs: Iterable[RunData]) -> str | None:
     return digests.pop() if len(digests) == 1 else None
 
 
-_VERSIONS = ("pytest-tablebench", "spacy")
-
-
 def differences(runs: Sequence[RunData]) -> list[str]:
-    """Return one sentence for each difference between the runs; none for one run."""
-    if len(runs) < 2:
-        return []
-    sentences: list[str | None] = []
-    for option in OPTIONS:
-        if option.recorded is not None and option.differs.values:
-            differs, read = option.differs, _reader_by_dataset(option, runs)
-            read = read or partial(_setting, option.recorded, differs.unset)
-            sentences.append(_differ(f"{differs.values} differ", runs, read, differs.effect))
-    sentences += [
-        _differ(
-            f"versions of {package} differ",
-            runs,
-            _version(package),
-            "this alone can change scores",
-        )
-        for package in _VERSIONS
-    ]
-    sentences.append(
-        _differ(
-            "corrections of the gold differ",
-            runs,
-            lambda run: overlay_of(run.run) or "none",
-            "all figures and ranks are by the published gold",
-        )
-    )
-    sentences.append(
-        _differ(
-            "datasets differ",
-            runs,
-            lambda run: ", ".join(sorted({row.dataset for row in run.rows})) or "none",
-            "means over datasets are not comparable, and those that need all are not computed",
-        )
-    )
+    """Return one sentence for each difference between the runs, apart from their models."""
+    listed = [*differences_between(*(run.run for run in runs))]
+    names = [", ".join(sorted({row.dataset for row in run.rows})) or "none" for run in runs]
+    if len({*names}) > 1:
+        listed.append(Difference("datasets", "selection", tuple(names), _MEANS))
     for dataset in sorted({row.dataset for run in runs for row in run.rows}):
-        sentences += _dataset_differences(dataset, runs)
-    return [sentence for sentence in sentences if sentence]
+        listed += _dataset_differences(dataset, runs)
+    return [_sentence(item, runs) for item in listed if item.kind not in {"model", "server"}]
 
 
-def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | None]:
-    having = [run for run in runs if any(row.dataset == dataset for row in run.rows)]
-    name = printable(dataset, 80)
-    examples_of = {
-        id(run): frozenset(row.example_id for row in _of(run, dataset)) for run in having
-    }
-    return [
-        _differ(
-            f"{name}: files differ",
-            having,
-            lambda run: _digest(run, dataset),
-            "they may have different examples",
-            show=False,
-        ),
-        _differ(
-            f"{name}: configurations differ",
-            having,
-            lambda run: frozenset((r.serializer, r.perturbation) for r in _of(run, dataset)),
+_MEANS = "means over datasets are not comparable, and those that need all are not computed"
+
+
+def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> Iterator[Difference]:
+    rows = [[row for row in run.rows if row.dataset == dataset] for run in runs]
+    grids = [frozenset((row.serializer, row.perturbation) for row in part) for part in rows]
+    examples = [frozenset(row.example_id for row in part) for part in rows]
+    common = len(frozenset.intersection(*filter(None, examples)))
+    facts = (
+        (
+            "configurations",
+            grids,
             "robustness, win rates and spreads depend on them; compare only equal grids",
-            label=lambda grid: str(len(grid)),
         ),
-        _differ(
-            f"{name}: examples differ",
-            having,
-            lambda run: examples_of[id(run)],
-            f"{len(frozenset.intersection(*examples_of.values()))} are common to all",
-            label=lambda examples: str(len(examples)),
-        ),
-    ]
-
-
-def _of(run: RunData, dataset: str) -> list[RunRow]:
-    return [row for row in run.rows if row.dataset == dataset]
-
-
-def _digest(run: RunData, dataset: str) -> str:
-    files = _mapping(_mapping(run.run, "datasets"), dataset).get("files")
-    return json.dumps(files, sort_keys=True, default=str)
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = data.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _setting(key: str, default: str, run: RunData) -> str:
-    return _text(run.run.get(key), default)
-
-
-def _text(value: Any, default: str) -> str:
-    if value is None:
-        return default
-    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
-
-
-def _reader_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
-    """Return a function that reads an option by dataset; None unless all runs record it so."""
-    recorded = [_mapping(run.run, "by_dataset") for run in runs]
-    common = sorted(set[str].intersection(*(set(map(str, entries)) for entries in recorded)))
-    is_recorded = all(
-        option.entry in _mapping(entries, name) for entries in recorded for name in common
+        ("examples", examples, f"{common} are common to all"),
     )
-    if not (option.by_dataset and common and is_recorded):
-        return None
-
-    def read(run: RunData) -> str:
-        entries = _mapping(run.run, "by_dataset")
-        values = {name: _text(entries[name][option.entry], option.differs.unset) for name in common}
-        first_value, *further_values = dict.fromkeys(values.values())
-        return (
-            first_value
-            if not further_values
-            else ", ".join(f"{name} {value}" for name, value in values.items())
-        )
-
-    return read
+    for name, sets, meaning in facts:
+        texts: dict[frozenset[Any], str] = {}
+        for names in dict.fromkeys(filter(None, sets)):
+            text = str(len(names))
+            texts[names] = f"{text} others" if text in texts.values() else text
+        if len(texts) > 1:
+            values = tuple(map(texts.get, sets))
+            yield Difference(f"{dataset}: {name}", "selection", values, meaning)
 
 
-def _version(package: str) -> Callable[[RunData], str]:
-    return lambda run: str(_mapping(run.run, "versions").get(package) or "none")
-
-
-def _differ(
-    subject: str,
-    runs: Sequence[RunData],
-    read: Callable[[RunData], Any],
-    meaning: str,
-    *,
-    label: Callable[[Any], str] = str,
-    show: bool = True,
-) -> str | None:
-    """Return the sentence `what: value (models), value (models); meaning`, or None if equal."""
-    models: dict[Hashable, list[str]] = {}
-    for run in runs:
-        models.setdefault(read(run), []).append(printable(run.model, 60))
-    if len(models) < 2:
-        return None
-    if show:
-        groups = [f"{printable(label(v), 200)} ({', '.join(names)})" for v, names in models.items()]
-    else:
-        groups = [" and ".join(names) for names in models.values()]
-    return f"{subject}: {', '.join(groups) if show else ' against '.join(groups)}; {meaning}"
+def _sentence(difference: Difference, runs: Sequence[RunData]) -> str:
+    """Return `name differ: value (models), value (models); meaning`."""
+    models: dict[str, list[str]] = {}
+    for run, value in zip(runs, difference.values, strict=True):
+        if value is not None:
+            models.setdefault(value, []).append(printable(run.model, 60))
+    groups = [f"{printable(value, 80)} ({', '.join(names)})" for value, names in models.items()]
+    name = printable(difference.name, 80)
+    return f"{name} differ: {', '.join(groups)}; {difference.meaning}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.reports.paper._canvas import size
+from pytest_tablebench.reports.paper._canvas import labelled, size
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.figures import plain_mean
@@ -100,6 +100,8 @@ def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
     ]
     size(figure, 7.0, 4.6)
     axes = figure.subplots()
+    runs = labelled(list(by_model))
+    score = f"mean score of {len(runs)} runs" if len(runs) > 1 else "mean score"
     look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "black"}
     for is_scored in (False, True):
         group = [point for point in points if (point[2] is not None) is is_scored]
@@ -107,8 +109,8 @@ def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
             continue
         across, up, scores = zip(*group, strict=True)
         if is_scored:
-            drawn = axes.scatter(across, up, c=scores, cmap="PuOr", vmin=0, vmax=1, **look)
-            figure.colorbar(drawn, ax=axes, label="mean score")
+            drawn = axes.scatter(across, up, c=scores, cmap="viridis", vmin=0, vmax=1, **look)
+            figure.colorbar(drawn, ax=axes, label=score)
         else:
             axes.scatter(across, up, color="#BBBBBB", **look)
     sizes = [point[0] for point in points]
@@ -118,6 +120,7 @@ def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter("")
     axes.set(xlabel="tokens", ylabel="complexity (of 100)", ylim=(-3, 103))
-    axes.set_title("Complexity and tokens of tables")
+    pooled = f"\nmean over the runs {', '.join(runs)}" if len(runs) > 1 else f": {runs[0]}"
+    axes.set_title(f"Complexity and tokens of tables{pooled}", wrap=True)
     axes.grid(alpha=0.3)
     return True

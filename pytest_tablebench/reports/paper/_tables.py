@@ -16,6 +16,7 @@ from pytest_tablebench.reports.paper._entries import (
     by_pair,
     listing,
     matrix,
+    ranked,
     reason_of,
     value_of,
     whole_reason,
@@ -60,10 +61,10 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
         _min_max(analysis["min_max"]),
         *_spread(analysis["serializer_spread"]),
         *(_win_rates(key, analysis["win_rates"].get(key, {})) for key in WIN_RATES),
-        *_impact(analysis["perturbation_impact"]),
+        *_impact(analysis["perturbation_impact"], analysis.get("further") or {}),
         *separability(analysis["separability"]),
-        dataset_agreement(analysis["dataset_agreement"]),
-        kendall_w(analysis["kendall_w"]),
+        dataset_agreement(analysis["dataset_agreement"], ranked(analysis)),
+        kendall_w(analysis["kendall_w"], ranked(analysis)),
         w_growth(analysis["w_growth"]),
         configurations_vs_examples(analysis["configurations_vs_examples"]),
         equivalent_examples(analysis["configurations_vs_examples"]),
@@ -224,7 +225,7 @@ def _win_rates(key: str, tree: Tree) -> PaperTable:
     return PaperTable(stem, title, header, rows, notes, shown=shown, reasons=reasons, reason=why)
 
 
-def _impact(tree: Tree) -> list[PaperTable]:
+def _impact(tree: Tree, further: Tree) -> list[PaperTable]:
     titles = {
         "impact_signed": "Signed impact of perturbations (score - score by perturbation none)",
         "impact_signed_by_dataset": "Signed impact of perturbations, by dataset",
@@ -250,7 +251,7 @@ def _impact(tree: Tree) -> list[PaperTable]:
         model: {ALL: by_model.get(model, {}), **entries}
         for model, entries in tree["absolute_by_model_dataset"].items()
     }
-    rows["all models"] = dict(by_dataset)
+    rows["all models"] = {ALL: further.get("impact_absolute", {}), **by_dataset}
     margins = matrix("impact_absolute", titles["impact_absolute"], ["model"], rows, columns)
     return [signed, details[0], margins, details[1]]
 

@@ -24,7 +24,7 @@ from pytest_tablebench.reports.paper._canvas import (
     write_figures,
 )
 from pytest_tablebench.reports.paper._charts import bar_chart, heat_map, line_chart
-from pytest_tablebench.reports.paper._entries import WHOLE, Tree, all_keys, whole_reason
+from pytest_tablebench.reports.paper._entries import WHOLE, Tree, all_keys, ranked, whole_reason
 from pytest_tablebench.reports.paper._further_plots import (
     by_dataset,
     impact_by_model,
@@ -157,7 +157,7 @@ def _agreement(figure: Figure, analysis: Tree) -> bool:
     if len(names) < 2:
         return False
     values = [[value_of(taus[row].get(column)) for column in names] for row in names]
-    title = "Agreement of datasets on the ranking of models"
+    title = f"Agreement of datasets on the ranking of {ranked(analysis)}"
     words = {"xlabel": "dataset", "ylabel": "dataset", "title": title}
     return heat_map(figure, values, names, names, 1.0, "Kendall's tau-b", **words)
 
@@ -186,7 +186,7 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
         name: sorted((float(q), value_of(entry)) for q, entry in entries.items())
         for name, entries in tree.items()
     }
-    title = "Agreement of sets of configurations on the ranking of models"
+    title = f"Agreement of sets of configurations on the ranking of {ranked(analysis)}"
     unit = "configurations in a set (q)"
     return line_chart(figure, lines, title, unit, "dataset", black=WHOLE)
 
@@ -196,11 +196,18 @@ def _points(figure: Figure, analysis: Tree) -> bool:
     if whole_reason(points):
         return False
     lines: dict[str, list[tuple[float, float]]] = {}
+    datasets: dict[float, list[int]] = {}
     for point in sorted(points, key=lambda point: (int(point["q"]), int(point["e"]))):
-        line = lines.setdefault(str(point["q"]), [])
-        line.append((float(point["e"]), value_of(point["mean_over_datasets"])))
+        e = float(point["e"])
+        lines.setdefault(str(point["q"]), []).append((e, value_of(point["mean_over_datasets"])))
+        datasets.setdefault(e, []).append(len(point["by_dataset"]))
     title = "Configurations versus examples (mean over datasets)"
-    return line_chart(figure, lines, title, "examples per dataset (e)", "configurations (q)")
+    unit = "examples per dataset (e), and the number of datasets that have so many"
+    marks = {
+        e: f"{e:.0f}\n({'-'.join(map(str, sorted({min(counts), max(counts)})))})"
+        for e, counts in datasets.items()
+    }
+    return line_chart(figure, lines, title, unit, "configurations (q)", marks=marks)
 
 
 def _histograms(key: str, title: str, unit: str, counted: str) -> Callable[[Figure, Tree], bool]:

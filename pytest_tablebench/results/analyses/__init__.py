@@ -78,12 +78,14 @@ def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     `points` is the result of `configurations_vs_examples`. Each point with two or more
     configurations and a value gets `e_at_one`, the smallest e at q = 1 that reaches the value, or
-    None.
+    None. Only points with all datasets are comparable; the others are left out.
     """
+    points = list(points)
+    most = max((len(point["by_dataset"]) for point in points), default=0)
     points_with_value = [
         (point["q"], point["e"], point["mean_over_datasets"]["value"])
         for point in points
-        if point["mean_over_datasets"]["value"] is not None
+        if point["mean_over_datasets"]["value"] is not None and len(point["by_dataset"]) == most
     ]
     single = sorted((e, value) for q, e, value in points_with_value if q == 1)
     return [
@@ -114,19 +116,22 @@ def further_figures(
 ) -> dict[str, Any]:
     """Return figures of the paper that are not part of `analyse`.
 
-    `performance_spread` is by model, `impact_by_perturbation` by perturbation and dataset, and
-    `open_closed` has performance and robustness by group of models and dataset.
+    `performance_spread` is by model, `impact_absolute` is the mean over models,
+    `impact_by_perturbation` is by perturbation and dataset, and `open_closed` has performance and
+    robustness by group of models and dataset.
 
     Args:
         records: the records, as for `analyse`.
         analysis: the result of `analyse` for them.
         groups: `open` or `closed`, by model; other models are left out.
     """
-    from pytest_tablebench.results.analyses import _further
+    from pytest_tablebench.results.analyses import _figures, _further
     from pytest_tablebench.results.analyses.grid import read_scores
 
-    impact = analysis["perturbation_impact"].get("absolute_by_model_dataset_perturbation", {})
+    impacts = analysis["perturbation_impact"]
+    impact = impacts.get("absolute_by_model_dataset_perturbation", {})
     return {
+        "impact_absolute": _figures.plain_mean(impacts.get("absolute_by_model", {})),
         "performance_spread": _further.performance_spread(read_scores(records)),
         "impact_by_perturbation": _further.impact_by_perturbation(impact),
         "open_closed": {

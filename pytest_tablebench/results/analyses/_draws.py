@@ -113,17 +113,25 @@ class Draws:
             yield str(q), _raters_of(where, grid, sets)
 
     def points(self) -> Iterator[Point]:
-        """Yield the points (q configurations, e examples), whose raters are drawn on demand."""
+        """Yield the points (q configurations, e examples), whose raters are drawn on demand.
+
+        A point has the datasets with so many configurations and examples.
+        """
         points = self.params.get("points")
         if points is not None:
             for number, point in enumerate(points):
                 yield Point(point["q"], point["e"], self._raters_of_draws(number, point["draws"]))
             return
-        most_q = min((len(grid.configurations) // 2 for grid in self.grids), default=0)
-        most_e = min((len(grid.examples) for grid in self.grids), default=0)
-        for q in _series(most_q):
-            for e in _series(most_e):
-                yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in self.grids))
+        sizes = [(len(grid.configurations) // 2, len(grid.examples)) for grid in self.grids]
+        for q in sorted({q for most_q, _ in sizes for q in _series(most_q)}):
+            for e in sorted({e for _, most_e in sizes for e in _series(most_e)}):
+                grids = [
+                    grid
+                    for grid, (most_q, most_e) in zip(self.grids, sizes, strict=True)
+                    if q <= most_q and e <= most_e
+                ]
+                if grids:
+                    yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in grids))
 
     def _raters_of_draws(
         self, number: int, draws: Mapping[str, Any]
