@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pytest_tablebench.reports.allure import MODES, Mode, write_allure
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import ExampleText, PromptText
 
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
@@ -141,7 +142,7 @@ def main() -> None:
             write_allure(
                 records(cases),
                 out,
-                run={"model": "m", "start": "2026-01-01T00:00:00+00:00"},
+                run=RunFacts.from_json({"model": "m", "start": "2026-01-01T00:00:00+00:00"}),
                 mode=mode,
                 texts=texts(cases),
             )

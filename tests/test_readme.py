@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.gates import judge_gates
-from pytest_tablebench.claims.summary import new_summary
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Record, ScoreRow, ScoreTable, read_records
 from pytest_tablebench.results.record import row_values
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
@@ -425,5 +427,9 @@ def test_the_printed_table_equals_that_of_the_run(name: str) -> None:
     parts = getattr(dataset, "parts", None)
     own = {"parts": None if parts is None else list(parts)}
     shown = {"by_dataset": {name: own | {"does_not_apply": left_out and {"": left_out}}}}
-    for line in summary_lines(new_summary(shown, ScoreTable.from_records(cells), list), shown):
+    table = ScoreTable.from_records(cells)
+    facts = RunFacts.from_json(shown)
+    run = Run(Path("absent"), facts, table)
+    run.labels = ()
+    for line in summary_lines(summary_of(run), facts):
         assert plain(line.strip()) in plain(FIGURES)

@@ -16,12 +16,12 @@ from pytest_tablebench.config.compat import COMPAT_MODES, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.errors import DataError, SettingsError, TableBenchError
-from pytest_tablebench.results.folder import read_places, read_run_json
+from pytest_tablebench.results.folder import read_facts, read_places
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, TranscriptText, read_texts
 from pytest_tablebench.running.rejudge import Opener
 from pytest_tablebench.strategies import answer_place
 from pytest_tablebench.tables.perturbations import parse_perturbation, takes_questions
-from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class _VotedCase(NamedTuple):
 @dataclass(frozen=True)
 class _ReadRun:
     path: Path
-    facts: Mapping[str, Any]
+    facts: RunFacts
     records: Sequence[_VotedCase]
 
     @property
     def seed(self) -> str:
-        return str(self.facts.get("seed"))
+        return str(self.facts.seed)
 
 
 def collect(
@@ -135,7 +135,7 @@ class _Collector:
         self._notes: list[str] = []
 
     def read(self, path: Path) -> _ReadRun:
-        facts = read_run_json(path)
+        facts = read_facts(path)
         rows = read_places(path, keep=self._keep)
         records = [record for _, record in rows if record is not None]
         if not records:
@@ -242,13 +242,12 @@ class _Collector:
 
     def _open(self, run: _ReadRun, name: str) -> Source | None:
         """Return the source of a run's dataset; None, with a note, if it cannot be opened."""
-        recorded = run.facts.get("data")
-        data = (
-            self._data
-            or Settings(data=Path(recorded) if isinstance(recorded, str) else None).data_folder()
-        )
-        files = mapping(run.facts, "datasets", name).get("files")
-        compat = str(run.facts.get("compat", COMPAT_MODES[0]))
+        facts = run.facts
+        data = self._data
+        if data is None:
+            data = Settings(data=None if facts.data is None else Path(facts.data)).data_folder()
+        files = facts.files(name)
+        compat = facts.compat or COMPAT_MODES[0]
         key = (name, str(data), compat, json.dumps(files, sort_keys=True, default=str))
         if key not in self._sources:
             self._sources[key] = self._opened(run, name, data)
@@ -260,7 +259,7 @@ class _Collector:
     def _opened(self, run: _ReadRun, name: str, data: Path) -> Source | str:
         if name not in self._registry.datasets:
             return f"it is neither registered here nor a folder of {printable(str(data), 200)}"
-        compat = check_compat(str(run.facts.get("compat", COMPAT_MODES[0])))
+        compat = check_compat(run.facts.compat or COMPAT_MODES[0])
         opener = Opener(run.path, run.facts, compat, data, self._registry)
         try:
             return opener.open(name)[1]

@@ -24,7 +24,7 @@ from pytest_tablebench.audit.normal_form import normal_form
 from pytest_tablebench.audit.suspects import Evidence, Suspect
 from pytest_tablebench.audit.truth_rows import Ballot
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.results.folder import read_run_json
+from pytest_tablebench.results.folder import read_facts
 from pytest_tablebench.running.builtins import command_plugins, registry_with
 from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.util.names import counted
@@ -103,8 +103,8 @@ def audit_runs(
 
 def _data_folder(runs: Sequence[Path], data: Path | None) -> Path:
     for path in runs if data is None else ():
-        recorded = read_run_json(path).get("data")
-        if isinstance(recorded, str):
+        recorded = read_facts(path).data
+        if recorded is not None:
             return Path(recorded)
     return Settings(data=data).data_folder()
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pytest_tablebench.config.options import OPTIONS, Differs, Kind, Verdict
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.corrections import overlay_of
-from pytest_tablebench.results.folder import RUN, read_run_json
+from pytest_tablebench.results.folder import RUN, read_facts
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.served import short_names
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
@@ -98,13 +98,14 @@ class Difference:
         return f"{printable(name, 80)}: {values}"
 
 
-def differences_between(*runs: Facts, of_one_run: bool = False) -> tuple[Difference, ...]:
-    """Return the differences between the `run.json` of two or more runs.
+def differences_between(*runs: RunFacts, of_one_run: bool = False) -> tuple[Difference, ...]:
+    """Return the differences between the facts of two or more runs.
 
     A setting that a run did not record (an interrupted run, an older version) is no difference.
     With `of_one_run` the runs are to be parts of one run, which must agree in more settings.
     """
     differences: list[Difference] = []
+    contents = [run.entries for run in runs]
     for option in OPTIONS:
         if option.recorded is None or option.differs.verdict == "ignore":
             continue
@@ -114,16 +115,16 @@ def differences_between(*runs: Facts, of_one_run: bool = False) -> tuple[Differe
         # Datasets may declare such an option: compare the values that were used, if recorded.
         entries = _entries(option.entry, runs) if option.by_dataset else None
         if entries is None:
-            differences += _option(option.recorded, differs, runs)
+            differences += _option(option.recorded, differs, contents)
         else:
             differences += _by_dataset(option.recorded, differs, entries)
     further_settings = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
     for name, differs in further_settings.items():
         differences += _by_dataset(name, differs, _entries(name, runs) or {})
     for name, differs in _JUDGES.items():
-        differences += _each(name, differs, runs)
+        differences += _each(name, differs, contents)
     differences += _data(runs)
-    answering = [tuple(sorted(mapping(run, "served"))) or _MISSING for run in runs]
+    answering = [tuple(sorted(run.served)) or _MISSING for run in runs]
     names = short_names({name for keys in answering if isinstance(keys, tuple) for name in keys})
     served = [
         " + ".join(names[name] for name in keys) if isinstance(keys, tuple) else keys
@@ -131,31 +132,31 @@ def differences_between(*runs: Facts, of_one_run: bool = False) -> tuple[Differe
     ]
     differences += _difference("served", _SERVED, served)
     verdict: Verdict = "refuse" if of_one_run else "note"
-    overlays = [overlay_of(run) for run in runs]
+    overlays = [run.overlay for run in runs]
     differences += _difference("corrections", replace(_CORRECTIONS, verdict=verdict), overlays)
     for package in _PACKAGES:
-        versions = [mapping(run, "versions").get(package) or _MISSING for run in runs]
+        versions = [run.versions.get(package) or _MISSING for run in runs]
         differences += _difference(f"versions.{package}", _PACKAGE, versions)
     return tuple(sorted(differences, key=lambda difference: not difference.unlike))
 
 
-def compared_facts(run: Facts) -> dict[str, Any]:
-    """Return the entries of a `run.json` that the list of differences reads.
+def compared_facts(run: RunFacts) -> dict[str, Any]:
+    """Return the entries of a run's facts that the list of differences reads.
 
     Addresses and digests of files are shortened to a digest.
     """
     places = {o.recorded for o in OPTIONS if o.recorded and o.differs.verdict != "ignore"}
     names = {place.partition(".")[0] for place in places} | {*_JUDGES, *_FURTHER}
-    facts = {name: run[name] for name in sorted(names & run.keys())}
+    facts = {name: run.entries[name] for name in sorted(names & run.entries.keys())}
     if facts.get("api_base"):
         facts["api_base"] = digest_of(facts["api_base"])
     facts["datasets"] = {
         name: {
             key: digest_of(value) if isinstance(value, Mapping) else value
-            for key, value in mapping(run, "datasets", name).items()
+            for key, value in entry.items()
             if key not in _NOTES
         }
-        for name in mapping(run, "datasets")
+        for name, entry in run.datasets.items()
     }
     return facts
 
@@ -185,8 +186,8 @@ Entries = Mapping[str, Sequence[object]]
 """The values of a setting in the runs, by dataset."""
 
 
-def _entries(key: str, runs: Sequence[Facts]) -> Entries | None:
-    recorded = [mapping(run, "by_dataset") for run in runs]
+def _entries(key: str, runs: Sequence[RunFacts]) -> Entries | None:
+    recorded = [run.by_dataset for run in runs]
     if not all(recorded):
         return None
     entries: dict[str, list[object]] = {}
@@ -225,13 +226,13 @@ def _option(place: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Dif
         yield from _difference(place, differs, values)
 
 
-def sent_differences(before: Facts, after: Facts) -> Iterator[Difference]:
+def sent_differences(before: RunFacts, after: RunFacts) -> Iterator[Difference]:
     """Yield the parameters that were sent with other values, or in only one run.
 
     The meaning is why a run did not send a parameter that it was to send.
     """
-    dropped = [mapping(run, "params_dropped") for run in (before, after)]
-    sent = [mapping(run, "params_sent") for run in (before, after)]
+    dropped = before.params_dropped, after.params_dropped
+    sent = before.params_sent or {}, after.params_sent or {}
     for name in sorted({*sent[0], *sent[1], *dropped[0], *dropped[1]}) if all(sent) else ():
         values = [_shown(run[name], "null") if name in run else "not sent" for run in sent]
         reasons = [str(reasons[name]) for reasons in dropped if name in reasons]
@@ -256,11 +257,11 @@ def _shown(value: object, none: str = "none") -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _data(runs: Sequence[Facts]) -> Iterator[Difference]:
+def _data(runs: Sequence[RunFacts]) -> Iterator[Difference]:
     """Yield the differences in the digests and revisions of each common dataset."""
-    for dataset in sorted({name for run in runs for name in mapping(run, "datasets")}):
+    for dataset in sorted({name for run in runs for name in run.datasets}):
         place = f"datasets.{dataset}"
-        facts = [mapping(run, "datasets", dataset) for run in runs]
+        facts = [run.datasets.get(dataset, {}) for run in runs]
         for key in sorted({key for fact in facts for key in fact} - _NOTES):
             values = [fact.get(key, _MISSING) for fact in facts]
             maps = [value for value in values if isinstance(value, Mapping)]
@@ -277,14 +278,14 @@ def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def check_alike(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
+    before: RunFacts,
+    after: RunFacts,
     *,
     hint: str,
     of_one_run: bool = False,
     different_judges: bool = False,
 ) -> None:
-    """Raise `SettingsError` with all differences that make two runs (their `run.json`) unlike.
+    """Raise `SettingsError` with all differences that make two runs unlike.
 
     A different model is allowed unless `of_one_run`, another judge if `different_judges`. `hint`
     ends the message; it says what to do.
@@ -309,19 +310,19 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
 
     `places` are the folders to search. Folders that cannot be read as runs are skipped.
     """
-    before = read_run_json(baseline)
+    before = read_facts(baseline)
     candidates: list[tuple[str, Path]] = []
     for place in dict.fromkeys(map(real_path, places)):
         for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
             try:
-                run = read_run_json(path)
+                run = read_facts(path)
             except SettingsError:
                 continue
-            if run.get("status") != "complete" or run.get("model") != model:
+            if not run.is_complete or run.model != model:
                 continue
             if path == real_path(baseline) or any(
                 difference.unlike for difference in differences_between(before, run)
             ):
                 continue
-            candidates.append((str(run.get("end")), path))
+            candidates.append((str(run.end), path))
     return max(candidates)[1] if candidates else None

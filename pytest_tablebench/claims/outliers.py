@@ -16,7 +16,7 @@ from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 FEWEST = 5
@@ -65,7 +65,7 @@ def _contains_0(difference: Estimate) -> bool:
     return low <= 0 <= high
 
 
-def outliers_of(run: LoadedRun) -> Sequence[Outlier]:
+def outliers_of(run: Run) -> Sequence[Outlier]:
     """Return the outliers of a loaded run, which are computed once."""
     return run.once("outliers", lambda: outliers(run.scores))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.gates import (
     Gate,
@@ -19,39 +19,13 @@ from pytest_tablebench.claims.gates import (
     without_labels,
 )
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
-from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
-    from pytest_tablebench.results.labels import Label
-    from pytest_tablebench.results.record import Record
-    from pytest_tablebench.results.score_table import ScoreTable
-
-
-class JudgedRun(Protocol):
-    """The parts of a run that gates read: of a loaded run, or of a rejudged one."""
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """The content of `run.json`."""
-
-    @property
-    def scores(self) -> ScoreTable:
-        """The score table; it may lack the digests of replies."""
-
-    @property
-    def table(self) -> ScoreTable:
-        """The score table with the digests of replies."""
-
-    @property
-    def records(self) -> Sequence[Record]:
-        """The records; read only for gates on a judge's marks."""
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The labels by people; read only for gates on a judge's marks."""
+    from pytest_tablebench.results.run import Run
+    from pytest_tablebench.results.run_facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -92,9 +66,9 @@ class RunVerdict:
 
 
 def judge_run(
-    run: JudgedRun,
+    run: Run,
     gates: Sequence[Gate],
-    baseline: JudgedRun | None = None,
+    baseline: Run | None = None,
     *,
     ended: str | None = None,
     point: bool = False,
@@ -125,16 +99,16 @@ def judge_run(
     verdict = RunVerdict(ended=ended, must_be_whole=must_be_whole, comparison=comparison)
     if is_part or not gates:
         return replace(verdict, gates_left=is_part and bool(gates))
-    baseline_run = None if baseline is None else baseline.run
+    baseline_run = None if baseline is None else baseline.facts
     labels = None if uncalibrated else _labels_of(run, baseline)
     final = {result.gate: result for result in decided}
     if rule is not None:
-        results = rule.results(run=run.run, baseline_run=baseline_run)
+        results = rule.results(run=run.facts, baseline_run=baseline_run)
         if labels is not None:
             results = _without_judged(results, rule, labels)
         final |= {result.gate: result for result in results if result.gate in rule.decided}
         saved = rule.planned - rule.n_asked if rule.all_decided else 0
-        text = _saved_text(rule, saved, run.run)
+        text = _saved_text(rule, saved, run.facts)
         verdict = replace(verdict, cases_saved=saved, saved_text=text)
     else:
         results = judge_gates(
@@ -143,23 +117,22 @@ def judge_run(
             gates,
             None if baseline is None else baseline.table,
             point=point,
-            run=run.run,
+            run=run.facts,
             baseline_run=baseline_run,
             labels=labels,
         )
     if ended is not None and (rule is None or not rule.all_decided):
         # The size of this sample depends on its values, so the usual interval is not valid.
         results = [final.get(result.gate) or cut_short(result, ended) for result in results]
-    served = mapping(run.run, "server_check")
+    served = run.facts.server_check
     if served.get("same") is False:  # another model gave the stored answers
         why = printable(str(served.get("text")), 400)
         results = [result.undecided(why) for result in results]
     return replace(verdict, gates=tuple(results))
 
 
-def _labels_of(run: JudgedRun, baseline: JudgedRun | None) -> JudgeLabels:
+def _labels_of(run: Run, baseline: Run | None) -> JudgeLabels:
     # Most gates need neither.
-    from pytest_tablebench.claims.differences import differences_between
     from pytest_tablebench.results.labelled_cases import labelled_cases
 
     if baseline is None:
@@ -167,10 +140,22 @@ def _labels_of(run: JudgedRun, baseline: JudgedRun | None) -> JudgeLabels:
     return JudgeLabels(
         lambda: labelled_cases(run.records, run.labels),
         lambda: labelled_cases(baseline.records, baseline.labels),
-        next(
-            (d.text for d in differences_between(baseline.run, run.run) if d.kind == "judge"), None
-        ),
+        _judge_difference(baseline.facts, run.facts),
     )
+
+
+def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:
+    """Return how the judges of two runs differ; None if they do not."""
+    from pytest_tablebench.claims.differences import differences_between
+
+    for difference in differences_between(before, after):
+        if difference.name == "judge":
+            names = ", ".join(printable(name, 80) for name in (difference.before, difference.after))
+            return f"the runs had different judges ({names})"
+        if difference.kind == "judge":
+            part = "prompts" if difference.name.startswith("judge_prompts") else "parameters"
+            return f"the judges of the runs had different {part}"
+    return None
 
 
 def _without_judged(
@@ -191,26 +176,24 @@ def joint_exit_code(verdicts: Collection[RunVerdict]) -> int:
     return FAILS if FAILS in codes else UNDECIDED if UNDECIDED in codes else HOLDS
 
 
-def decided_before(run: Mapping[str, Any], baseline: Path | None) -> list[GateResult]:
+def decided_before(run: RunFacts, baseline: Path | None) -> list[GateResult]:
     """Return the results that a stopping rule decided during the run.
 
-    `run` is the content of its `run.json`. Results against a baseline count only if `baseline` is
+    Results against a baseline count only if `baseline` is
     the same run.
     """
-    if not run.get("cases_saved"):
+    if not run.cases_saved:
         return []
-    results, path = stored_results(run.get("gates")), run.get("baseline")
+    results, path = stored_results(run.gates), run.baseline
     is_same_baseline = (
-        baseline is not None
-        and isinstance(path, str)
-        and real_path(baseline) == real_path(Path(path))
+        baseline is not None and path is not None and real_path(baseline) == real_path(Path(path))
     )
     return [result for result in results if is_same_baseline or "baseline" not in result.gate]
 
 
-def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:
+def _saved_text(rule: StoppingRule, saved: int, run: RunFacts) -> str:
     text = rule.summary()
-    paid, cost = run.get("calls_paid"), run.get("cost_usd")
+    paid, cost = run.calls_paid, run.cost_usd
     if saved and paid and cost is not None:
         text += f" At {cost / paid:.6f} USD a call this saved about {saved * cost / paid:.2f} USD."
     return text

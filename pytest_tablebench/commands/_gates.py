@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.entries import listing
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
     from pytest_tablebench.results import ScoreTable
+    from pytest_tablebench.results.run_facts import RunFacts
 
 
 def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> None:
@@ -47,27 +48,26 @@ def add_different_judges(parser: argparse.ArgumentParser, prefix: str = "") -> N
     )
 
 
-def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
-    """Return the gates of the command, or else of `run`, the content of run.json.
+def gates_of(texts: Sequence[str] | None, run: RunFacts, table: ScoreTable) -> list[Gate]:
+    """Return the gates of the command, or else of the run.
 
     The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
     from pytest_tablebench.claims.gate_names import check_corrected, check_gates
     from pytest_tablebench.claims.gates import parse_gates, recorded_gates
-    from pytest_tablebench.results.corrections import overlay_of
 
     run_gates = parse_gates(recorded_gates(run))
     gates, names = parse_gates(texts) if texts else run_gates, table.names
-    check_corrected(gates, has_corrections=overlay_of(run) is not None)
+    check_corrected(gates, has_corrections=run.overlay is not None)
     if not texts:
         return run_gates
     check_gates(
         [gate for gate in gates if gate not in run_gates],
-        _with(run, names["dataset"], "datasets"),
+        sorted({*names["dataset"], *run.datasets}),
         names["benchmark"],
         {
-            axis.plural: _with(run, set(names[axis.name]) - {""}, "grid", axis.plural)
+            axis.plural: sorted({*names[axis.name], *listing(run.grid.get(axis.plural))} - {""})
             for axis in NAMED
         },
     )
@@ -81,11 +81,3 @@ def check_baseline(gates: Iterable[Gate]) -> None:
     gate = gate_without_baseline(gates)
     if gate is not None:
         raise SettingsError(baseline_needed(gate))
-
-
-def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
-    """Return the names together with those at a place of run.json, sorted."""
-    *folders, last = path
-    content = mapping(run, *folders).get(last)
-    planned = content if isinstance(content, dict | list) else ()
-    return sorted({*names, *(name for name in planned if isinstance(name, str))})

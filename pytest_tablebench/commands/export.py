@@ -117,7 +117,7 @@ _FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def _export(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.run import load_run
 
     module, function, takes = _FORMS[options.to]
     for name in sorted({name for *_, names in _FORMS.values() for name in names}):

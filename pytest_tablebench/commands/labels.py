@@ -16,7 +16,7 @@ from pytest_tablebench.util.names import counted, out_of, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.labelled_cases import LabelledCases
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
 
 
 def add_parser(commands: Any) -> None:
@@ -70,7 +70,7 @@ def add_parser(commands: Any) -> None:
 def _labels(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
     from pytest_tablebench.results.labelled_cases import labelled_cases, with_labels
-    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.run import load_run
 
     if options.label_sample is not None and options.label_sample < 1:
         raise SettingsError("--label-sample takes a number from 1")
@@ -99,7 +99,7 @@ def _labels(options: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, *_shown(run, labelled, options.json)], 0
 
 
-def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
+def _import(run: Run, options: argparse.Namespace) -> list[str]:
     from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
     from pytest_tablebench.results.labels import (
         join_labels,
@@ -126,7 +126,7 @@ def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
     return [line]
 
 
-def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[str]:
+def _shown(run: Run, labelled: LabelledCases, out: Path | None) -> list[str]:
     from pytest_tablebench.claims.calibration import calibrate, summary_entry
     from pytest_tablebench.claims.people import people_agreement
     from pytest_tablebench.reports.labels_text import (
@@ -136,12 +136,7 @@ def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[st
         people_lines,
     )
 
-    judge = run.run.get("judge")
-    calibration = calibrate(
-        labelled,
-        judge=judge if isinstance(judge, str) else None,
-        model=str(run.run.get("model")),
-    )
+    calibration = calibrate(labelled, judge=run.facts.judge, model=run.facts.model)
     if calibration is None:
         return [
             f"no labels of the {counted(len(labelled.cases), 'judged answer')}; propose a sample "
@@ -165,7 +160,7 @@ def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[st
     ]
 
 
-def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
+def _propose(run: Run, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
     from pytest_tablebench.claims.calibration import expected_intervals
     from pytest_tablebench.results.judges import JUDGED
     from pytest_tablebench.results.label_sample import propose_sample
@@ -197,7 +192,7 @@ def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespac
     return lines
 
 
-def _page(run: LoadedRun, case_ids: Sequence[str], options: argparse.Namespace) -> list[str]:
+def _page(run: Run, case_ids: Sequence[str], options: argparse.Namespace) -> list[str]:
     from pytest_tablebench.reports.html.review import write_label_page
     from pytest_tablebench.results.label_cases import label_cases
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
     from pytest_tablebench.claims.merge import Merge
     from pytest_tablebench.claims.verdict import RunVerdict
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
 
 
 def add_parser(commands: Any) -> None:
@@ -65,18 +65,18 @@ def add_parser(commands: Any) -> None:
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.differences import check_alike
     from pytest_tablebench.claims.merge import read_merge
-    from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.results.output_folder import output_folder
+    from pytest_tablebench.results.run import load_run
 
     merge = read_merge(options.runs)
-    gates = gates_of(options.bench_gate, merge.run, merge.table)
+    gates = gates_of(options.bench_gate, merge.facts, merge.table)
     baseline = None if options.bench_baseline is None else load_run(options.bench_baseline)
     if baseline is None:
         check_baseline(gates)
     elif not options.allow_unlike:
         check_alike(
-            baseline.run,
-            merge.run,
+            baseline.facts,
+            merge.facts,
             hint="Compare them anyway with --allow-unlike",
             different_judges=options.different_judges,
         )
@@ -85,7 +85,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _written(
-    merge: Merge, gates: Sequence[Gate], baseline: LoadedRun | None, options: argparse.Namespace
+    merge: Merge, gates: Sequence[Gate], baseline: Run | None, options: argparse.Namespace
 ) -> tuple[list[str], int]:
     """Write the whole run and its reports."""
     from pytest_tablebench.claims.compare import compare_runs
@@ -128,23 +128,23 @@ def _written(
     )
     if options.junitxml is not None:
         write_junit(run, options.junitxml)
-    lines = [*_merge_lines(merge), *summary_lines(summary_of(run), run.run)]
-    lines += ["", *gate_lines(verdict.gates, run.run)] if verdict.gates else []
+    lines = [*_merge_lines(merge), *summary_lines(summary_of(run), run.facts)]
+    lines += ["", *gate_lines(verdict.gates, run.facts)] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
     return [*lines, f"run folder: {printable(str(options.out))}"], code
 
 
-def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, code: int) -> None:
+def _conclude(run: Run, verdict: RunVerdict, baseline: Run | None, code: int) -> None:
     from pytest_tablebench.results.folder import rewrite_run
 
-    facts = {name: value for name, value in run.run.items() if name != "schema"}
+    facts = {name: value for name, value in run.facts.entries.items() if name != "schema"}
     facts |= {"gates": verdict.gate_entries, "exit_code": code}
     facts["baseline"] = None if baseline is None else str(real_path(baseline.path))
-    run.run = rewrite_run(run.path, facts)
+    run.facts = rewrite_run(run.path, facts)
 
 
 def _merge_lines(merge: Merge) -> list[str]:
-    lines = [f"{printable(str(merge.run.get('model')), 100)}  ({counted(merge.runs, 'run')})"]
+    lines = [f"{printable(merge.facts.model, 100)}  ({counted(merge.runs, 'run')})"]
     if merge.ended is not None:
         lines.append(f"incomplete: {merge.ended}")
     return [*lines, *(f"note: {printable(note, 400)}" for note in merge.notes)]

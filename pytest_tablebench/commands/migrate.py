@@ -184,7 +184,7 @@ def _judged(
 ) -> list[Migration]:
     """Run all models, and return the verdict on each candidate."""
     from pytest_tablebench.claims.migration import judge_migration
-    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.run import load_run
 
     left, baseline = options.max_cost, None
     runs = []
@@ -195,7 +195,7 @@ def _judged(
         runs.append(run)
         baseline = runs[0].path
         if left is not None:
-            left = max(0.0, left - (run.run.get("cost_usd") or 0.0))
+            left = max(0.0, left - (run.facts.cost_usd or 0.0))
     return [judge_migration(runs[0], run, options.margin, plans=plans) for run in runs[1:]]
 
 

@@ -98,7 +98,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.claims.summary import new_summary
+    from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
@@ -110,8 +110,8 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not options.yes:
         return [*plan, "nothing was asked or written; add --yes to ask"], 0
-    summary = new_summary(judged.run, judged.scores, lambda: judged.records, judged.labels)
-    gates = gates_of(options.bench_gate, judged.run, judged.table)
+    summary = summary_of(judged.run)
+    gates = gates_of(options.bench_gate, judged.run.facts, judged.run.table)
     verdict = _decide(judged, gates, settings, options)
     if options.out is not None:
         facts: dict[str, Any] = {"gates": verdict.gate_entries}
@@ -124,10 +124,10 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         *plan,
         *agreement_lines(judged.agreement),
         *flip_lines(judged.flips),
-        *summary_lines(summary, judged.run),
+        *summary_lines(summary, judged.run.facts),
     ]
     if verdict.gates:
-        lines += ["", *gate_lines(verdict.gates, judged.run)]
+        lines += ["", *gate_lines(verdict.gates, judged.run.facts)]
     if options.out is not None:
         lines.append(f"run folder: {printable(str(options.out))}")
     return lines, verdict.exit_code or 0
@@ -166,23 +166,25 @@ def _decide(
     if options.bench_baseline is not None:
         present = {record.dataset for record in read_records(options.bench_baseline)}
         shared = {name: value for name, value in settings.thresholds.items() if name in present}
-        baseline = _judge(options.bench_baseline, replace(settings, thresholds=shared), options)
+        baseline = _judge(options.bench_baseline, replace(settings, thresholds=shared), options).run
         if not options.allow_unlike:
             hint = (
                 "Give --bench-compat or --bench-threshold to judge both runs by the same rules, or "
                 "compare them anyway with --allow-unlike"
             )
             different_judges = options.different_judges
-            check_alike(baseline.run, judged.run, hint=hint, different_judges=different_judges)
+            check_alike(
+                baseline.facts, judged.run.facts, hint=hint, different_judges=different_judges
+            )
     else:
         check_baseline(gates)
     decided: list[GateResult] = []
     if not (
         options.bench_compat or options.bench_threshold
     ):  # otherwise the answers are judged anew
-        decided = decided_before(judged.run, options.bench_baseline)
+        decided = decided_before(judged.run.facts, options.bench_baseline)
     return judge_run(
-        judged,
+        judged.run,
         gates,
         baseline,
         ended=judged.ended,
@@ -194,11 +196,11 @@ def _decide(
 
 def _change_lines(judged: Rejudged) -> list[str]:
     """Return lines on the changes by the new rules, and notes."""
-    model = printable(str(judged.run.get("model")), 100)
-    lines = [f"{model}  ({printable(str(judged.origin))})"]
+    model = printable(judged.run.facts.model, 100)
+    lines = [f"{model}  ({printable(str(judged.run.path))})"]
     if judged.scored:
         lines.append(
-            f"{counted(judged.scored, 'answer')} scored again in compat {judged.run['compat']}: "
+            f"{counted(judged.scored, 'answer')} scored again in compat {judged.run.facts.compat}: "
             f"{counted(judged.rescored, 'score')} changed"
         )
     if judged.better or judged.worse:

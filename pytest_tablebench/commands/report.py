@@ -77,8 +77,8 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
         write_report,
     )
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
-    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.folder import recorded_text
+    from pytest_tablebench.results.run import load_run
 
     if options.page is not None:
         return _two_runs(options), 0
@@ -99,14 +99,15 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     runs = load_runs(paths)
     for run in runs:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
-        if run.planned is None or len(run.rows) < run.planned:
-            lines.append(f"interrupted: {recorded_text(len(run.rows), run.planned)}")
-        lines += [line for line in (imported_text(run.run), selection_text(run.run)) if line]
+        planned = run.facts.cases_planned
+        if planned is None or len(run.rows) < planned:
+            lines.append(f"interrupted: {recorded_text(len(run.rows), planned)}")
+        lines += [line for line in (run.facts.imported_text, run.facts.selection_text) if line]
         summary = summary_of(load_run(run.path))
-        lines += summary_lines(summary, run.run)
+        lines += summary_lines(summary, run.facts)
         for tag in options.by:
             for name in _tag_names(tag, run.rows):
-                lines += ["", *tag_lines(summary, name, run.run)]
+                lines += ["", *tag_lines(summary, name, run.facts)]
     report = write_report(runs, options.out, plots=not options.no_plots, marks=marks)
     lines += report_lines(report)
     run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None
@@ -162,7 +163,7 @@ def _two_runs(options: argparse.Namespace) -> list[str]:
     )
     return [
         *(
-            f"{name}: {printable(side.model)}  ({printable(side.path)})"
+            f"{name}: {printable(side.model)}  ({printable(str(side.path))})"
             for name, side in (("before", comparison.before), ("after", comparison.after))
         ),
         *(f"note: {printable(text)}" for text in (*comparison.remarks, *problems)),

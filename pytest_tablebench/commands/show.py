@@ -37,8 +37,8 @@ def add_parser(commands: Any) -> None:
 
 def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.exporter import RunTexts
-    from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.results.record import UNCLEAR
+    from pytest_tablebench.results.run import load_run
 
     run = load_run(options.run)
     if options.case is None:

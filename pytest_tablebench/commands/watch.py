@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
 
@@ -132,7 +131,7 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
 def _entry(options: argparse.Namespace, project: str, history: History | None) -> HistoryEntry:
     """Ask the canary, and return the new entry; without a history it is a reference."""
     from pytest_tablebench.claims.drift import FEWEST, look_entry, reference_entry
-    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.run import load_run
     from pytest_tablebench.store.versions import fingerprints
 
     now = datetime.now(UTC)
@@ -152,11 +151,11 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
         store = options.folder / STORE
         if store.is_dir():
             facts["fingerprints"] = dict(fingerprints(store, identity))
-    facts["served"] = mapping(loaded.run, "served")
+    facts["served"] = loaded.facts.served
     facts["id"] = identity
     if history is None or history.reference is None:
-        return reference_entry(loaded.run, loaded.records, **facts)
-    return look_entry(loaded.run, loaded.records, history.reference, **facts)
+        return reference_entry(loaded.facts, loaded.records, **facts)
+    return look_entry(loaded.facts, loaded.records, history.reference, **facts)
 
 
 def _check_size(options: argparse.Namespace) -> None:

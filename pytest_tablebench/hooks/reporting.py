@@ -10,14 +10,15 @@ import pytest
 
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.message import CaseMessage
+    from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.writer import RunWriter
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import RunKeeper
@@ -55,7 +56,7 @@ class ReportingHooks:
         self._problems = Unsaid()
         self.summaries: dict[str, dict[str, Any]] = {}
         """The summary of each model, once the run is closed."""
-        self.runs: Mapping[str, LoadedRun] = {}
+        self.runs: Mapping[str, Run] = {}
         """The run of each model, once it is closed."""
 
     @property
@@ -100,7 +101,7 @@ class ReportingHooks:
         gates = self.session.planned_gates() if self.settings.plan else {}
         lines += plan_lines(writer.plans.values(), self.settings, gates)
         lines += data_lines({name: facts for name, facts in datasets.items() if name in by_dataset})
-        lines += left_out_lines(writer.facts)
+        lines += left_out_lines(RunFacts(by_dataset=writer.facts.get("by_dataset", {})))
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
         for gate in writer.facts.get("not_judged", ()):

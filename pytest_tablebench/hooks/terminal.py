@@ -95,7 +95,7 @@ class TerminalHooks:
         from pytest_tablebench.reports.ending_text import hidden_line
         from pytest_tablebench.reports.grouped_text import grouped_lines
         from pytest_tablebench.reports.terminal import data_lines, missing_lines
-        from pytest_tablebench.results.folder import selection_text
+        from pytest_tablebench.results.run_facts import RunFacts
         from pytest_tablebench.util.names import printable
 
         writer = self._run.writer
@@ -107,9 +107,9 @@ class TerminalHooks:
             # Demonstrations are read when the first case runs, so their bad rows come late.
             for line in data_lines(writer.facts["datasets"]):
                 terminal.write_line(line)
-        selection = selection_text(
-            {"selected_by": writer.selected_by, "shard": writer.settings.shard}
-        )
+        selection = RunFacts(
+            selected_by=writer.selected_by, shard=writer.settings.shard
+        ).selection_text
         if self._grouped:
             terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show=N shows them)")
             rows = {model: kept.rows for model, kept in writer.model_runs.items()}
@@ -150,11 +150,11 @@ class TerminalHooks:
             worse = verdict.comparison.worse
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
         is_verbose = terminal.verbosity > 0
-        summary, run_data = self._run.summaries[model], writer.run_data(model)
+        summary, facts = self._run.summaries[model], writer.run_facts(model)
         rows = writer.model_runs[model].rows.values()
         has_gates = bool(self._run.settings.gates)
         lines = [outcome_line((row.outcome for row in rows), has_gates=has_gates), ""]
-        lines += summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
+        lines += summary_lines(summary, facts, width, lowest=lowest, is_verbose=is_verbose)
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(

@@ -13,10 +13,9 @@ from pytest_tablebench.interchange.exporter import (
     moment,
     records_by,
     scopes_of,
-    version_of,
 )
-from pytest_tablebench.results.folder import selection_text
-from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, known_names, printable, slug
 
@@ -31,7 +30,7 @@ class HubTask:
 
 
 def write_community_evals(
-    run: LoadedRun, folder: Path, *, tasks: Mapping[str, HubTask], source: str | None = None
+    run: Run, folder: Path, *, tasks: Mapping[str, HubTask], source: str | None = None
 ) -> list[Path]:
     """Write `.eval_results/<name>.yaml` for each dataset or benchmark with a task on the hub.
 
@@ -60,7 +59,7 @@ def write_community_evals(
     return written
 
 
-def _entry(run: LoadedRun, name: str, task: HubTask) -> dict[str, Any]:
+def _entry(run: Run, name: str, task: HubTask) -> dict[str, Any]:
     scopes = scopes_of(run)
     if name not in scopes:
         choices = known_names(name, scopes)
@@ -74,20 +73,22 @@ def _entry(run: LoadedRun, name: str, task: HubTask) -> dict[str, Any]:
     return {
         "dataset": dataset,
         "value": scope["performance"],
-        "date": moment(run.run, "end", "start").isoformat(),
-        "notes": "; ".join(_notes(run.run, scope)),
+        "date": moment(run.facts.end, run.facts.start).isoformat(),
+        "notes": "; ".join(_notes(run.facts, scope)),
     }
 
 
-def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:
+def _notes(run: RunFacts, scope: Mapping[str, Any]) -> Sequence[str]:
     lost = round(scope["no_answer"] * scope["n_cases"])
     notes = [
-        f"{LIBRARY} {version_of(run, 'of unknown version')}, mean score",
+        f"{LIBRARY} {run.version or 'of unknown version'}, mean score",
         f"{counted(scope['n_examples'], 'example')}, {counted(scope['n_cases'], 'case')}, "
         f"{lost:,} without an answer left out",
     ]
-    settings = {name: run.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")}
+    settings = {
+        name: run.entries.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")
+    }
     set_values = [
         f"{name} {printable(str(value), 40)}" for name, value in settings.items() if value
     ]
-    return [*notes, *set_values, *filter(None, [selection_text(run)])]
+    return [*notes, *set_values, *filter(None, [run.selection_text])]

@@ -20,11 +20,10 @@ from pytest_tablebench.interchange.exporter import (
     plain,
     records_by,
     run_uuid,
-    version_of,
 )
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.media import MEDIA, merge_media
-from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 
@@ -45,7 +44,7 @@ _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unkn
 
 
 def write_every_eval_ever(
-    run: LoadedRun,
+    run: Run,
     folder: Path,
     *,
     model_id: str | None = None,
@@ -63,7 +62,7 @@ def write_every_eval_ever(
         relationship: its relationship to the model, in the schema's words.
         samples: whether to write the cases, with questions, prompts and replies.
     """
-    model_id = model_id or str(run.run.get("model"))
+    model_id = model_id or run.facts.model
     place = _model_place(model_id)
     texts = RunTexts.of(run) if samples else RunTexts()
     written = []
@@ -88,16 +87,18 @@ def write_every_eval_ever(
         written.append(folder / subfolder / f"{mark}.json")
     if samples:
         merge_media([run.path], folder)
-    return [*written, *([media] if (media := folder / MEDIA).is_dir() else [])]
+    media = folder / MEDIA
+    return [*written, *([media] if media.is_dir() else [])]
 
 
-def _aggregate(run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
-    facts = run.run
+def _aggregate(run: Run, benchmark: str, model_id: str) -> dict[str, Any]:
+    facts = run.facts
     began, ended = (
-        str(int(moment(facts, *names).timestamp()))
-        for names in (("start", "end"), ("end", "start"))
+        str(int(moment(*times).timestamp()))
+        for times in ((facts.start, facts.end), (facts.end, facts.start))
     )
-    details = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
+    shared = {name: value for name, value in facts.entries.items() if name not in LOCAL}
+    details = {name: json.dumps(value) for name, value in shared.items()}
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{slug(benchmark)}/{model_id}/{ended}",
@@ -106,11 +107,11 @@ def _aggregate(run: LoadedRun, benchmark: str, model_id: str) -> dict[str, Any]:
         "source_metadata": {"source_name": LIBRARY, "source_type": "evaluation_run"},
         "eval_library": {
             "name": LIBRARY,
-            "version": version_of(facts),
+            "version": facts.version or "unknown",
             "additional_details": details,
         },
         "model_info": {
-            "name": str(facts.get("model")),
+            "name": facts.model,
             "id": model_id,
             "additional_details": {
                 "deployment_type": "unknown",
@@ -156,7 +157,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> di
     }
 
 
-def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
+def _results(run: Run, benchmark: str) -> Iterator[dict[str, Any]]:
     """Yield the figures of a benchmark's datasets, and its own if it has several datasets."""
     figures = summary_of(run)["benchmarks"][benchmark]
     scopes = dict(figures["datasets"])
@@ -170,9 +171,9 @@ def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
 
 
 def _result(
-    run: LoadedRun, name: str, figure: str, meaning: str, scope: Mapping[str, Any]
+    run: Run, name: str, figure: str, meaning: str, scope: Mapping[str, Any]
 ) -> dict[str, Any]:
-    files = mapping(run.run, "datasets", name, "files")
+    files = run.facts.files(name)
     source: dict[str, Any] = {"dataset_name": name, "source_type": "other"}
     if files:
         source["additional_details"] = {f"sha256:{file}": str(mark) for file, mark in files.items()}
@@ -207,13 +208,13 @@ def _result(
             "max_score": 1,
         },
         "score_details": score,
-        "generation_config": _generation(run.run),
+        "generation_config": _generation(run.facts),
     }
 
 
-def _generation(run: Mapping[str, Any]) -> dict[str, Any]:
+def _generation(run: RunFacts) -> dict[str, Any]:
     """Return the parameters sent, those without a name in the schema as additional details."""
-    params = dict(mapping(run.get("params_sent") or run.get("params")))
+    params = dict(run.parameters)
     named = {
         name: params.pop(name)
         for name in PARAMETERS

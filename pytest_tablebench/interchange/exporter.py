@@ -20,8 +20,8 @@ from typing import Any
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.texts import (
     TEXTS,
     ExampleText,
@@ -30,7 +30,6 @@ from pytest_tablebench.results.texts import (
     example_key,
     read_texts,
 )
-from pytest_tablebench.util.entries import mapping
 
 LIBRARY = "pytest-tablebench"
 """The name of this library in other formats."""
@@ -48,7 +47,7 @@ class RunTexts:
     questions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: LoadedRun, case: Record | None = None) -> RunTexts:
+    def of(cls, run: Run, case: Record | None = None) -> RunTexts:
         """Read the texts of a run, or of one case; they may be missing."""
         texts = cls()
         for text in read_texts(run.path / TEXTS):
@@ -100,7 +99,7 @@ def json_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
 
 
-def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
+def records_by(run: Run, name: str) -> dict[str, list[Record]]:
     """Return a run's records by the value of a field. Raises `DataError` without records."""
     groups: dict[str, list[Record]] = {}
     for record in run.records:
@@ -110,7 +109,7 @@ def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
     return groups
 
 
-def scopes_of(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
+def scopes_of(run: Run) -> dict[str, Mapping[str, Any]]:
     """Return the figures of a run's benchmarks and datasets by name; a dataset's name wins."""
     benchmarks = summary_of(run)["benchmarks"]
     scopes: dict[str, Mapping[str, Any]] = dict(benchmarks)
@@ -119,20 +118,15 @@ def scopes_of(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
     return scopes
 
 
-def moment(run: Mapping[str, Any], *names: str) -> datetime:
-    """Return the first time in `run.json` under these names (`start`, `end`); 1970 without any."""
-    for name in names:
+def moment(*texts: str | None) -> datetime:
+    """Return the first of these times that can be read; 1970 without any."""
+    for text in texts:
         try:
-            time = datetime.fromisoformat(str(run.get(name)))
+            time = datetime.fromisoformat(text or "")
         except ValueError:
             continue
         return time if time.tzinfo else time.replace(tzinfo=UTC)
     return datetime.fromtimestamp(0, UTC)
-
-
-def version_of(run: Mapping[str, Any], unknown: str = "unknown") -> str:
-    """Return the version of this package that made a run."""
-    return str(mapping(run, "versions").get(LIBRARY) or unknown)
 
 
 def tokens_of(record: Record) -> dict[str, int] | None:
@@ -143,9 +137,9 @@ def tokens_of(record: Record) -> dict[str, int] | None:
     return {"input_tokens": sent, "output_tokens": received, "total_tokens": sent + received}
 
 
-def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:
+def run_uuid(run: Run, part: str) -> uuid.UUID:
     """Return an id for a part of a run, always the same, in the form of a version 4 UUID."""
-    marks = [str(run.run.get(name)) for name in ("model", "start", "end")]
+    marks = map(str, (run.facts.model, run.facts.start, run.facts.end))
     ids = sorted(record.case_id for record in run.records)
     data = "\n".join([*marks, part, *ids]).encode("utf-8", "surrogatepass")
     return uuid.UUID(bytes=sha256(data).digest()[:16], version=4)

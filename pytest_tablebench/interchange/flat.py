@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, missing_package
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain, records_by
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _ROWS = 1000
 """The number of rows of CSV that are made at once."""
 
 
-def record_frame(run: LoadedRun) -> pd.DataFrame:
+def record_frame(run: Run) -> pd.DataFrame:
     """Return a row for each record of a run: its fields, and its question.
 
     Lists, steps, and predictions that are no text become JSON. Raises `DataError` without records,
@@ -77,7 +77,7 @@ def _columns(records: Sequence[Record], texts: RunTexts) -> Iterator[tuple[str, 
     yield "question", _TEXT, [texts.question(record) for record in records]
 
 
-def write_csv(run: LoadedRun, folder: Path, *, raw: bool = False) -> list[Path]:
+def write_csv(run: Run, folder: Path, *, raw: bool = False) -> list[Path]:
     """Write `records.csv`: UTF-8, commas between cells, an empty cell for a missing value.
 
     Unless `raw`, a text that a spreadsheet could execute as a formula is prefixed with an
@@ -110,7 +110,7 @@ def _guarded(text: str) -> str:
     return text
 
 
-def write_parquet(run: LoadedRun, folder: Path) -> list[Path]:
+def write_parquet(run: Run, folder: Path) -> list[Path]:
     """Write `records.parquet`: the same columns with their types, and unchanged texts.
 
     It needs pyarrow.

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.summary import new_summary
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._foreign import foreign_fields
 from pytest_tablebench.interchange._instance import recorded_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
-from pytest_tablebench.results import RunFolder, ScoreTable
+from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import parsed_json
@@ -64,9 +66,10 @@ def import_run(
     case_records = [record for record, _ in records.values()]
     if not case_records:
         raise DataError(f"{printable(str(evaluations[0].path))}: contains no case")
-    run = _run_facts(evaluations, case_records, model)
-    table = ScoreTable.from_records(case_records)  # raises `DataError` if they form no table
-    summary = new_summary(run, table, lambda: case_records)
+    facts = _run_facts(evaluations, case_records, model)
+    run = Run(out, facts, new_records=case_records)
+    run.labels = ()
+    summary = summary_of(run)  # raises `DataError` for records that form no table
     folder = RunFolder(out)
     try:
         for record in case_records:
@@ -76,16 +79,16 @@ def import_run(
         parents = (evaluation.path.parents for evaluation in evaluations)
         merge_media(dict.fromkeys(above[4] for above in parents if len(above) > 4), out)
         folder.write_summary(summary)
-        folder.write_run(run)
+        folder.write_run(facts.entries)
     finally:
         folder.close()
     datasets = counted(len({record.dataset for record in case_records}), "dataset")
     lost = sum(record.score is None for record in case_records)
     lines = [
         f"imported {counted(len(case_records), 'case')} of {datasets}, {lost:,} without an answer, "
-        f"from {', '.join(run['imported']['libraries'])}"
+        f"from {', '.join(facts.imported['libraries'])}"
     ]
-    if unknown := run["imported"]["unknown"]:
+    if unknown := facts.imported["unknown"]:
         lines.append(f"unknown, because the files do not contain it: {', '.join(unknown)}")
     return lines
 
@@ -185,8 +188,8 @@ def _is_ours(facts: Mapping[str, Any]) -> bool:
 
 def _run_facts(
     evaluations: Sequence[Evaluation], records: Sequence[Record], model: str
-) -> dict[str, Any]:
-    """Return the content of `run.json`: the exported one, or the known facts of another tool."""
+) -> RunFacts:
+    """Return the exported facts of the run, or those that another tool knows."""
     first = evaluations[0].facts
     run: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
     if all(_is_ours(evaluation.facts) for evaluation in evaluations):
@@ -215,7 +218,9 @@ def _run_facts(
         "evaluations": [str(evaluation.facts["evaluation_id"]) for evaluation in evaluations],
         "unknown": ["tables", *unknown],
     }
-    return run | {"model": model, "imported": imported}
+    return RunFacts.from_json(
+        run | {"model": model, "imported": imported}, str(evaluations[0].path)
+    )
 
 
 def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:

@@ -24,11 +24,9 @@ from pytest_tablebench.interchange.exporter import (
     run_uuid,
     scopes_of,
     tokens_of,
-    version_of,
 )
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import CUTS, Record
-from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
@@ -43,14 +41,14 @@ _PLACED = {
 _FIGURES = ("performance", "robustness", "pass_rate", "no_answer")
 
 
-def write_inspect(run: LoadedRun, folder: Path) -> list[Path]:
+def write_inspect(run: Run, folder: Path) -> list[Path]:
     """Write `<time>_<dataset>_<id>.eval` for each dataset: a zip of JSON files.
 
     It does not need Inspect. A sample is an example in one configuration, an epoch is a repeat. A
     case without an answer has an error and no score, like Inspect's failed samples.
     """
     texts, written = RunTexts.of(run), []
-    created = moment(run.run, "start", "end").astimezone(UTC)
+    created = moment(run.facts.start, run.facts.end).astimezone(UTC)
     for dataset, records in records_by(run, "dataset").items():
         log = _Log(run, dataset, records, texts, created)
         stamp = created.strftime("%Y-%m-%dT%H-%M-%S-00-00")
@@ -68,7 +66,7 @@ class _Log:
 
     def __init__(
         self,
-        run: LoadedRun,
+        run: Run,
         dataset: str,
         records: Sequence[Record],
         texts: RunTexts,
@@ -97,9 +95,9 @@ class _Log:
             _put(log, "header.json", self._header())
 
     def _spec(self) -> dict[str, Any]:
-        facts = self.run.run
+        facts = self.run.facts
         ids = list(dict.fromkeys(map(self._id, self.records)))
-        params = mapping(facts.get("params_sent") or facts.get("params"))
+        params = facts.parameters
         return {
             "eval_id": run_uuid(self.run, f"eval {self.dataset}").hex[:22],
             "run_id": run_uuid(self.run, "run").hex[:22],
@@ -107,7 +105,7 @@ class _Log:
             "task": self.dataset,
             "task_id": self.task_id,
             "dataset": {"name": self.dataset, "samples": len(ids), "sample_ids": ids},
-            "model": str(facts.get("model")),
+            "model": facts.model,
             "model_generate_config": {
                 name: params[name] for name in PARAMETERS if type(params.get(name)) in {int, float}
             },
@@ -115,14 +113,14 @@ class _Log:
                 "epochs": max(record.repeat for record in self.records),
                 "fail_on_error": False,
             },
-            "packages": {LIBRARY: version_of(facts)},
+            "packages": {LIBRARY: facts.version or "unknown"},
             "scorers": [{"name": self.scorer}],
-            "metadata": {name: value for name, value in facts.items() if name not in LOCAL},
+            "metadata": {name: value for name, value in facts.entries.items() if name not in LOCAL},
         }
 
     def _header(self) -> dict[str, Any]:
-        facts = self.run.run
-        ended = moment(facts, "end", "start").astimezone(UTC).isoformat()
+        facts = self.run.facts
+        ended = moment(facts.end, facts.start).astimezone(UTC).isoformat()
         scope = scopes_of(self.run)[self.dataset]
         lost = sum(record.score is None for record in self.records)
         score = {
@@ -138,7 +136,7 @@ class _Log:
         }
         return {
             "version": VERSION,
-            "status": "success" if facts.get("status") == "complete" else "cancelled",
+            "status": "success" if facts.is_complete else "cancelled",
             "eval": self._spec(),
             "plan": {},
             "results": {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable, slug
 
@@ -23,7 +23,7 @@ LANGUAGES = ("English", "Chinese")
 FIELDS = ("id", "model_name", "question", "generation", "pred_answer")
 
 
-def write_treb_submission(run: LoadedRun, folder: Path) -> list[Path]:
+def write_treb_submission(run: Run, folder: Path) -> list[Path]:
     """Write `treb-STRATEGY.jsonl` for each strategy, with a line for each answered sample."""
     texts = RunTexts.of(run)
     by_strategy: dict[str, list[Record]] = {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pytest_tablebench.claims.compare import RunComparison, RunFacts, ScopeComparison
+from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
 from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = ["SHOWN_FLIPS", "comparison_lines", "methods_line"]
@@ -55,14 +56,14 @@ def comparison_lines(
     return lines
 
 
-def _side_line(word: str, side: RunFacts) -> str:
-    return f"{word}  {printable(side.model, 100)}  ({printable(side.path)}): {_cases(side)}"
+def _side_line(word: str, side: Run) -> str:
+    return f"{word}  {printable(side.model, 100)}  ({printable(str(side.path))}): {_cases(side)}"
 
 
-def _cases(side: RunFacts) -> str:
-    cases = counted(side.recorded, "case")
-    if side.cut_off:
-        cases = out_of(side.recorded, side.planned, "case")
+def _cases(side: Run) -> str:
+    cases = counted(len(side.records), "case")
+    if side.is_cut_off:
+        cases = out_of(len(side.records), side.facts.cases_planned, "case")
     again = f", {side.extended:,} asked again with a higher token limit" if side.extended else ""
     return f"{cases}, {side.unanswered:,} without an answer{again}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_tablebench.reports.formats import interval, number, percent, signed
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = [
@@ -72,10 +73,10 @@ def difference_of(scope: Mapping[str, Any], published: Mapping[str, Any]) -> flo
     return None if None in values else float(values[0] - values[1])
 
 
-def corrected_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
+def corrected_line(summary: Mapping[str, Any], run: RunFacts) -> str | None:
     """Return which corrections a run has used, and on how many examples; None without any."""
-    corrected, entry = summary.get("corrected"), run.get("corrections")
-    if not corrected or not isinstance(entry, Mapping):
+    corrected, entry = summary.get("corrected"), run.corrections
+    if not corrected or not entry:
         return None
     counts = list(corrected["reasons"].items())[:MOST_REASONS]
     reasons = [f"{printable(reason, 100)}: {n:,}" for reason, n in counts]

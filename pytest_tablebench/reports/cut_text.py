@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.served import answered_by
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted
@@ -15,12 +16,12 @@ FURTHER, LEAST = 4, 4096
 """The proposed limit: a factor of the old limit, and at least so many tokens."""
 
 
-def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
+def cut_line(summary: Mapping[str, Any], run: RunFacts) -> str | None:
     """Return how many replies were cut off and what to do; None if none were.
 
     Arguments:
         summary: the content of `summary.json`.
-        run: the content of `run.json`, which names the limits.
+        run: the facts of the run, which name the limits.
     """
     cases, cut, lost = 0, 0.0, 0.0
     limits: set[int | None] = set()  # None is an unknown limit
@@ -47,14 +48,14 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
     return f"{line} ({percent(lost / cases)} contain no answer)" if lost else line
 
 
-def reply_lines(summary: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+def reply_lines(summary: Mapping[str, Any], run: RunFacts) -> list[str]:
     """Return the lines on cut replies and prompts, on unclear replies, and on several servers.
 
     Arguments:
         summary: the content of `summary.json`.
-        run: the content of `run.json`, which names the limits.
+        run: the facts of the run, which name the limits.
     """
-    served = answered_by(mapping(run, "served"))
+    served = answered_by(run.served)
     lines = (cut_line(summary, run), prompt_line(summary), unclear_line(summary), served)
     return [line for line in lines if line is not None]
 
@@ -116,17 +117,11 @@ def thinking_lines(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _limit(run: Mapping[str, Any], dataset: str) -> int | None:
+def _limit(run: RunFacts, dataset: str) -> int | None:
     """Return the limit of a dataset's replies; None if the run does not name one."""
-    extended = run.get("extend_cut")
-    if type(extended) is int:
-        return extended
-    by_dataset = run.get("by_dataset")
-    entry = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
-    for place in (entry, run):
-        params = place.get("params") if isinstance(place, Mapping) else None
-        if not isinstance(params, Mapping):
-            continue
+    if run.extend_cut is not None:
+        return run.extend_cut
+    for params in (mapping(run.by_dataset, dataset, "params"), run.params):
         for name in REPLY_LIMITS:
             if type(params.get(name)) is int:
                 return int(params[name])

@@ -11,6 +11,8 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal
 
+from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = [
@@ -116,11 +118,10 @@ def origins_text(facts: Mapping[str, Any]) -> str:
     """Return the unusual settings of a dataset's run, and their origin.
 
     As in `shots 5, limit 100 (declared); serializers html (--bench-serializer)`. `facts` is the
-    dataset's entry in `run.json`.
+    dataset's entry in `by_dataset`.
     """
     by_origin: dict[str, list[str]] = {}
-    origins = facts.get("from") if isinstance(facts, Mapping) else None
-    for name, origin in origins.items() if isinstance(origins, Mapping) else ():
+    for name, origin in mapping(facts, "from").items():
         value: Any = facts
         for key in str(name).split(".", 1):
             value = value.get(key) if isinstance(value, Mapping) else None
@@ -134,43 +135,26 @@ def origins_text(facts: Mapping[str, Any]) -> str:
     )
 
 
-def left_out_lines(run: Mapping[str, Any]) -> list[str]:
-    """Return one line for each dataset with cases that do not apply, with their reasons.
-
-    `run` is the content of `run.json`, perhaps incomplete.
-    """
+def left_out_lines(run: RunFacts) -> list[str]:
+    """Return one line for each dataset with cases that do not apply, with their reasons."""
     lines = []
-    by_dataset = run.get("by_dataset")
-    for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
-        counts = facts.get("does_not_apply") if isinstance(facts, Mapping) else None
-        if isinstance(counts, Mapping) and counts:
-            alone = len(counts) == 1
-            reasons = ", ".join(
-                printable(str(why), 80) + ("" if alone else f" {n:,}") for why, n in counts.items()
-            )
-            total = sum(counts.values())
-            do = "does" if total == 1 else "do"
-            lines.append(
-                f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
-            )
+    for name, counts in run.inapplicable.items():
+        alone = len(counts) == 1
+        reasons = ", ".join(
+            printable(str(why), 80) + ("" if alone else f" {n:,}") for why, n in counts.items()
+        )
+        total = sum(counts.values())
+        do = "does" if total == 1 else "do"
+        lines.append(f"{printable(name, 60)}: {counted(total, 'case')} {do} not apply: {reasons}")
     return lines
 
 
-def unusable_text(run: Mapping[str, Any]) -> str:
-    """Return how many rows of datasets could not be used; empty without any.
-
-    `run` is the content of `run.json`.
-    """
-    datasets = run.get("datasets")
-    counts = {
-        name: len(problems)
-        for name, facts in (datasets.items() if isinstance(datasets, Mapping) else ())
-        if isinstance(facts, Mapping) and isinstance(problems := facts.get("problems"), list)
-    }
+def unusable_text(run: RunFacts) -> str:
+    """Return how many rows of datasets could not be used; empty without any."""
     texts = [
-        f"{counted(count, 'row')} of {printable(str(name), 60)}"
-        for name, count in counts.items()
-        if count
+        f"{counted(len(problems), 'row')} of {printable(name, 60)}"
+        for name, problems in run.problems.items()
+        if problems
     ]
     return f"left out, because they cannot be used: {', '.join(texts)}" if texts else ""
 
@@ -182,25 +166,26 @@ def reasons_text(counts: Mapping[str, int]) -> str:
     return f"no answer by reason: {reasons}" if reasons else ""
 
 
-def stored_text(run: Mapping[str, Any]) -> str:
+def stored_text(run: RunFacts) -> str:
     """Return how many answers of a run were stored, and how old the newest is.
 
-    Also what a check of the server has shown, unless it decides the gates. `run` is the content of
-    `run.json`; empty if no answer was stored.
+    Also what a check of the server has shown, unless it decides the gates. Empty if no answer was
+    stored.
     """
-    hits, newest = run.get("store_hits"), run.get("newest_stored")
-    if not isinstance(hits, int) or not hits:
+    hits = run.store_hits
+    if not hits:
         return ""
-    recorded = run.get("cases_recorded")
-    text = f"{out_of(hits, recorded if isinstance(recorded, int) else None, 'answer')} "
+    text = f"{out_of(hits, run.cases_recorded, 'answer')} "
     text += "was stored before this run" if hits == 1 else "were stored before this run"
     try:
-        age = datetime.fromisoformat(str(run.get("start"))) - datetime.fromisoformat(str(newest))
+        age = datetime.fromisoformat(run.start or "") - datetime.fromisoformat(
+            run.newest_stored or ""
+        )
         text += f", the newest {duration(max(0.0, age.total_seconds()))} ago"
     except (ValueError, TypeError):  # an older version did not record it
         pass
-    served = run.get("server_check")
-    if isinstance(served, Mapping) and served.get("same") is not False:  # a gate's reason names it
+    served = run.server_check
+    if served and served.get("same") is not False:  # a gate's reason names it
         text += f"; {printable(str(served.get('text')), 400)}"
     return text
 

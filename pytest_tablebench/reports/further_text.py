@@ -8,6 +8,7 @@ from typing import Any
 from pytest_tablebench.claims.summary import informative_parts
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, printable, unknown_name
 
 __all__ = [
@@ -92,16 +93,14 @@ def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
+def declared_parts(run: RunFacts, dataset: str) -> list[str] | None:
     """Return the parts that a dataset declares to be shown; None if it declares none."""
-    by_dataset = run.get("by_dataset")
-    entry = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
-    names = entry.get("parts") if isinstance(entry, Mapping) else None
+    names = run.by_dataset.get(dataset, {}).get("parts")
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
 def scopes(
-    summary: Mapping[str, Any], run: Mapping[str, Any]
+    summary: Mapping[str, Any], run: RunFacts
 ) -> Iterator[tuple[str, Mapping[str, Any], bool, list[str] | None]]:
     """Yield each dataset, then its benchmark if that has several.
 
@@ -239,16 +238,14 @@ def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
     return [f"{name}: from memory, or guessed: {'; '.join(clauses)}"] if clauses else []
 
 
-def tag_lines(
-    summary: Mapping[str, Any], tag: str, run: Mapping[str, Any] | None = None
-) -> list[str]:
+def tag_lines(summary: Mapping[str, Any], tag: str, run: RunFacts | None = None) -> list[str]:
     """Return a table of all measures by the values of a tag, for each dataset that has it.
 
     Raises `SettingsError` for a tag that no example of the run has.
     """
     tag_names: set[str] = set()
     lines: list[str] = []
-    all_scopes = list(scopes(summary, run or {}))
+    all_scopes = list(scopes(summary, run or RunFacts()))
     in_benchmark = any(
         whole and tag in (scope.get("tags") or {}) for _, scope, whole, _ in all_scopes
     )

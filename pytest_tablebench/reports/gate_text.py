@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from pytest_tablebench.claims.gates import GateResult, verdict_line
 from pytest_tablebench.reports.formats import (
@@ -14,6 +13,7 @@ from pytest_tablebench.reports.formats import (
     stored_text,
     unusable_text,
 )
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["gate_lines", "method_lines"]
@@ -39,12 +39,8 @@ _METHODS = {
 """What the method of a gate's interval means, by its name in `run.json`."""
 
 
-def gate_lines(
-    results: Sequence[GateResult], run: Mapping[str, Any], width: int | None = None
-) -> list[str]:
+def gate_lines(results: Sequence[GateResult], run: RunFacts, width: int | None = None) -> list[str]:
     """Return the table of gates, the reason of each, the verdict on all, and what it rests on.
-
-    `run` is the content of `run.json`.
 
     The last columns are left out of a table that is wider than `width`.
     """

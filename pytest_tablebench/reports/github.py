@@ -37,7 +37,7 @@ from pytest_tablebench.reports.further_text import (
     scopes,
 )
 from pytest_tablebench.reports.retirement_text import retirement_lines
-from pytest_tablebench.results.folder import selection_text
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import are, counted, out_of, printable
@@ -64,7 +64,7 @@ _CHANGES = ("", "baseline", "this run", "difference", "95 % interval", "p", "bet
 
 
 def summary_markdown(
-    run: Mapping[str, Any],
+    run: RunFacts,
     summary: Mapping[str, Any],
     gates: Sequence[GateResult] = (),
     *,
@@ -77,7 +77,7 @@ def summary_markdown(
     """Return the summary of one model's run as Markdown, within GitHub's limit.
 
     Arguments:
-        run: the content of `run.json`.
+        run: the facts of the run.
         summary: the content of `summary.json`.
         gates: judged gates; without any there is no verdict.
         comparison: the comparison with the baseline.
@@ -106,10 +106,8 @@ def summary_markdown(
     return _fitted((block for block in blocks if block), STEP_SUMMARY_LIMIT)
 
 
-def _head(
-    run: Mapping[str, Any], summary: Mapping[str, Any], gates: Sequence[GateResult]
-) -> list[str]:
-    lines = [f"## Table benchmark: {code(str(run.get('model')))}", ""]
+def _head(run: RunFacts, summary: Mapping[str, Any], gates: Sequence[GateResult]) -> list[str]:
+    lines = [f"## Table benchmark: {code(run.model)}", ""]
     if gates:
         from pytest_tablebench.claims.gates import verdict_line
 
@@ -118,22 +116,20 @@ def _head(
         lines += [f"{_ICONS[worst]} **{verdict_line(gates)}**", ""]
         lines += [code(text, 600), ""] if (text := stored_text(run)) else []
     cases = sum(scope["n_cases"] for scope in summary["benchmarks"].values())
-    facts = [counted(cases, "case"), f"compat {code(str(run.get('compat')))}"]
-    paid = run.get("calls_paid")
+    facts = [counted(cases, "case"), f"compat {code(str(run.compat))}"]
+    paid = run.calls_paid
     facts += [f"{counted(paid, 'call')} paid"] if paid is not None else []
-    facts += [f"{run['store_hits']:,} from the store"] if run.get("store_hits") else []
-    cost = run.get("cost_usd")
+    facts += [f"{run.store_hits:,} from the store"] if run.store_hits else []
+    cost = run.cost_usd
     facts.append("cost unknown" if cost is None else f"cost {cost:.2f} USD")
     lines.append(", ".join(facts))
     lines += ["", f"⚠️ {code(text, 600)}"] if (text := unusable_text(run)) else []
-    selection = selection_text(run)
+    selection = run.selection_text
     lines += ["", code(selection, 300)] if selection else []
-    if run.get("status") != "complete":
-        planned = run.get("cases_planned")
-        done = (
-            out_of(cases, planned, "case") if isinstance(planned, int) else counted(cases, "case")
-        )
-        if run.get("cases_saved"):
+    if not run.is_complete:
+        planned = run.cases_planned
+        done = counted(cases, "case") if planned is None else out_of(cases, planned, "case")
+        if run.cases_saved:
             clause = f"{done} {'was' if cases == 1 else 'were'} asked"
             return [*lines, "", f"{clause}: every gate was decided without the others."]
         lines += ["", f"⚠️ The run was interrupted: {done} {are(cases)} recorded."]
@@ -175,7 +171,7 @@ def _corrected_table(summary: Mapping[str, Any]) -> list[str]:
     return _table(CORRECTED_COLUMNS, rows)
 
 
-def _further(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+def _further(run: RunFacts, summary: Mapping[str, Any]) -> list[str]:
     lines = cluster_lines(summary)
     for name, scope, whole, declared in scopes(summary, run):
         shown = printable(name, 60)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import (
-    HistoryFigure,
     HistoryPanel,
     HistoryPoint,
-    PastRun,
     RunHistory,
     price_of,
 )
-from pytest_tablebench.reports.formats import aligned, number, percent
+from pytest_tablebench.reports.formats import aligned, interval, number, percent
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["history_json", "history_lines", "started"]
@@ -30,12 +30,12 @@ def history_lines(history: RunHistory) -> list[str]:
     return [*lines, *_price_lines(history)]
 
 
-def started(run: PastRun) -> str:
+def started(run: Run) -> str:
     """Return the start of a run as date and time in UTC."""
-    return f"{run.start:%Y-%m-%d %H:%M}"
+    return f"{run.facts.started:%Y-%m-%d %H:%M}"
 
 
-def _panel_lines(panel: HistoryPanel, runs: Sequence[PastRun]) -> list[str]:
+def _panel_lines(panel: HistoryPanel, runs: Sequence[Run]) -> list[str]:
     lines = []
     for line in panel.lines:
         title = f"{printable(panel.name, 60)}{', all' if panel.kind == 'benchmark' else ''}"
@@ -49,41 +49,34 @@ def _panel_lines(panel: HistoryPanel, runs: Sequence[PastRun]) -> list[str]:
     return lines
 
 
-def _row(point: HistoryPoint, runs: Sequence[PastRun]) -> tuple[str, ...]:
+def _row(point: HistoryPoint, runs: Sequence[Run]) -> tuple[str, ...]:
     performance, passed, missing = (
-        point.figures.get(name) for name in ("performance", "pass_rate", "no_answer")
+        point.figures.get(name, Estimate()) for name in ("performance", "pass_rate", "no_answer")
     )
     return (
         started(runs[point.number]),
-        number(performance.value if performance else None),
-        _range(performance),
-        percent(passed.value if passed else None),
-        _range(passed),
-        percent(missing.value if missing else None),
-        _range(missing),
+        number(performance.value),
+        interval(performance.interval),
+        percent(passed.value),
+        interval(passed.interval),
+        percent(missing.value),
+        interval(missing.interval),
         "-" if point.n_examples is None else f"{point.n_examples:,}",
     )
 
 
-def _range(figure: HistoryFigure | None) -> str:
-    if figure is None or figure.low is None or figure.high is None:
-        return "-"
-    return f"{number(figure.low)} to {number(figure.high)}"
-
-
 def _price_lines(history: RunHistory) -> list[str]:
     rows = [("start", "model", "calls paid", "paid USD", "USD per 1,000 calls")]
-    for run in history.runs:
-        calls, cost = run.run.get("calls_paid"), run.run.get("cost_usd")
-        rows.append(
-            (
-                started(run),
-                printable(run.model, 60),
-                number(calls, 0),
-                number(cost, 4),
-                number(price_of(run), 4),
-            )
+    rows += [
+        (
+            started(run),
+            printable(run.facts.model, 60),
+            number(run.facts.calls_paid, 0),
+            number(run.facts.cost_usd, 4),
+            number(price_of(run), 4),
         )
+        for run in history.runs
+    ]
     return ["price", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
 
 
@@ -92,11 +85,11 @@ def history_json(history: RunHistory, problems: Sequence[str]) -> dict[str, Any]
     return {
         "runs": [
             {
-                "place": run.place,
-                "model": run.model,
-                "start": run.start.isoformat(),
-                "cost_usd": run.run.get("cost_usd"),
-                "calls_paid": run.run.get("calls_paid"),
+                "place": str(run.path),
+                "model": run.facts.model,
+                "start": run.facts.started.isoformat(),
+                "cost_usd": run.facts.cost_usd,
+                "calls_paid": run.facts.calls_paid,
                 "usd_per_1000_calls": price_of(run),
             }
             for run in history.runs
@@ -117,7 +110,10 @@ def _panel_json(panel: HistoryPanel) -> Mapping[str, Any]:
                     {
                         "run": point.number,
                         "n_examples": point.n_examples,
-                        "figures": {name: vars(value) for name, value in point.figures.items()},
+                        "figures": {
+                            name: {"value": figure.value, "low": figure.low, "high": figure.high}
+                            for name, figure in point.figures.items()
+                        },
                         "changes": [{"kind": c.kind, **vars(c)} for c in point.changes],
                     }
                     for point in line.points

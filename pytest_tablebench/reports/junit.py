@@ -14,7 +14,7 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
 
 __all__ = ["junit_properties", "pass_rates", "replace_properties", "write_junit"]
 
@@ -84,7 +84,7 @@ def junit_properties(record: Record) -> list[tuple[str, str]]:
     ]
 
 
-def write_junit(run: LoadedRun, path: Path) -> None:
+def write_junit(run: Run, path: Path) -> None:
     """Write a JUnit report of a finished run, with a test case for each case.
 
     Raises `SettingsError` if it cannot be written.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import printable
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
 
 
-def answer_changes(run: LoadedRun) -> list[dict[str, Any]] | None:
+def answer_changes(run: Run) -> list[dict[str, Any]] | None:
     """Return the changed answers of a run from snapshots.json; None if unknown."""
     return None if run.changes is None else run.changes["changes"]
 
 
 def publish(
-    run: LoadedRun,
+    run: Run,
     *,
     page: bool,
     gates: Sequence[GateResult] = (),
     comparison: RunComparison | None = None,
-    baseline: LoadedRun | None = None,
+    baseline: Run | None = None,
     allure: tuple[str, Path] | None = None,
     summary: bool = False,
     ahead: PageAhead | None = None,
@@ -83,9 +83,9 @@ def republish_page(folder: Path, out: Path) -> list[str]:
     from pytest_tablebench.claims.compare import compare_runs
 
     run, problems = load_run(folder), []
-    named = run.run.get("baseline")
+    named = run.facts.baseline
     baseline = comparison = None
-    if isinstance(named, str):
+    if named is not None:
         try:
             baseline = load_run(Path(named))
             # The run itself has already allowed the comparison of unlike runs.
@@ -118,9 +118,9 @@ def publish_pair(
 
 
 def _write_again(
-    run: LoadedRun,
+    run: Run,
     out: Path,
-    baseline: LoadedRun | None,
+    baseline: Run | None,
     comparison: RunComparison | None,
     problems: list[str],
 ) -> list[str]:
@@ -135,7 +135,7 @@ def _write_again(
     write_page(
         run,
         out,
-        gates=stored_results(run.run.get("gates")),
+        gates=stored_results(run.facts.gates),
         baseline=baseline,
         comparison=comparison,
         snapshots=changes,
@@ -145,7 +145,7 @@ def _write_again(
 
 
 def _write_summary(
-    run: LoadedRun,
+    run: Run,
     gates: Sequence[GateResult],
     comparison: RunComparison | None,
     kinds: dict[str, str],
@@ -156,7 +156,7 @@ def _write_summary(
 
     folder_text, on_github = (
         summary_markdown(
-            run.run,
+            run.facts,
             summary_of(run),
             gates,
             comparison=comparison,
@@ -170,7 +170,7 @@ def _write_summary(
     return [problem] if problem else []
 
 
-def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -> None:
+def _write_allure(run: Run, mode: Any, out: Path, kinds: dict[str, str]) -> None:
     from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
 
     records = run.records
@@ -181,5 +181,5 @@ def _write_allure(run: LoadedRun, mode: Any, out: Path, kinds: dict[str, str]) -
     texts = read_texts(run.path / TEXTS)
     figures = dataset_figures(summary_of(run))
     write_allure(
-        records, out, run=run.run, mode=mode, texts=texts, snapshots=kinds, figures=figures
+        records, out, run=run.facts, mode=mode, texts=texts, snapshots=kinds, figures=figures
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["SOON", "retirement_line", "retirement_lines"]
@@ -40,10 +39,10 @@ def retirement_line(model: str, day: object, today: date | None = None) -> str |
     return f"{name} retires {distance} ({retires})"
 
 
-def retirement_lines(run: Mapping[str, Any], today: date | None = None) -> list[str]:
-    """Return the lines on the model and the judge of a run, given its `run.json`."""
+def retirement_lines(run: RunFacts, today: date | None = None) -> list[str]:
+    """Return the lines on the model and the judge of a run."""
     lines = (
-        retirement_line(str(run.get("model")), run.get("deprecation_date"), today),
-        retirement_line(f"judge {run.get('judge')}", run.get("judge_deprecation_date"), today),
+        retirement_line(run.model, run.deprecation_date, today),
+        retirement_line(f"judge {run.judge}", run.judge_deprecation_date, today),
     )
     return [line for line in lines if line is not None]

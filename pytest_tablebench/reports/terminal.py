@@ -36,6 +36,7 @@ from pytest_tablebench.reports.further_text import (
     strategy_rows,
 )
 from pytest_tablebench.reports.labels_text import judged_lines
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, printable, tied
 from pytest_tablebench.util.programs import program
 
@@ -201,7 +202,7 @@ COLUMN_LINES = (
 
 def summary_lines(
     summary: Mapping[str, Any],
-    run: Mapping[str, Any] | None = None,
+    run: RunFacts | None = None,
     width: int | None = None,
     *,
     lowest: Sequence[str] = (),
@@ -215,13 +216,14 @@ def summary_lines(
 
     Arguments:
         summary: content of `summary.json`.
-        run: content of `run.json`; it names the parts of a score that are shown.
+        run: the facts of the run; they name the parts of a score that are shown.
         width: of the terminal; the last columns are left out if they do not fit.
         lowest: lines on the parts with the lowest scores, placed between table and details.
         is_verbose: whether to include all details.
     """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
+    run = run or RunFacts()
     for name, benchmark in summary["benchmarks"].items():
         datasets = benchmark["datasets"]
         shown = {dataset: printable(dataset, 60) for dataset in datasets}
@@ -229,7 +231,7 @@ def summary_lines(
             rows.append(scope_row(shown[dataset], scope))
             details += _dataset_details(shown[dataset], scope, is_verbose=is_verbose)
             if len(datasets) <= MANY:
-                declared = declared_parts(run or {}, dataset)
+                declared = declared_parts(run, dataset)
                 details += further_lines(shown[dataset], scope, declared, is_verbose=is_verbose)
         if list(datasets) != [name]:
             whole = f"{printable(name, 60)} (all)"
@@ -247,7 +249,7 @@ def summary_lines(
                 details.append(
                     f"{whole}: no mean over datasets, because these have none: {', '.join(unknown)}"
                 )
-    details += reply_lines(summary, run or {})
+    details += reply_lines(summary, run)
     details += [*thinking_lines(summary), *judged_lines(summary)]
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
@@ -256,16 +258,14 @@ def summary_lines(
         for table in setting_tables({"": benchmark}):
             lines += ["", *fitting([table.columns, *table.rows], width)]
     lines += setting_lines(summary)
-    lines += _corrected_lines(summary, run or {}, width)
+    lines += _corrected_lines(summary, run, width)
     if is_verbose:
         details = [*cluster_lines(summary), *details]
     blocks = [lines, COLUMN_LINES, lowest, details]
     return [line for block in blocks if block for line in ("", *block)][1:]
 
 
-def _corrected_lines(
-    summary: Mapping[str, Any], run: Mapping[str, Any], width: int | None
-) -> list[str]:
+def _corrected_lines(summary: Mapping[str, Any], run: RunFacts, width: int | None) -> list[str]:
     """Return the table by the corrected gold; empty without corrections."""
     line = corrected_line(summary, run)
     if line is None:

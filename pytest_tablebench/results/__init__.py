@@ -2,7 +2,7 @@
 
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.exit_codes import PENDING_CODE
-from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json
+from pytest_tablebench.results.folder import RunFolder, read_facts, read_records
 from pytest_tablebench.results.media import MediaFolder
 from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, outcome_of_score
 from pytest_tablebench.results.score_table import ScoreTable
@@ -18,6 +18,6 @@ __all__ = [
     "ScoreTable",
     "analyse",
     "outcome_of_score",
+    "read_facts",
     "read_records",
-    "read_run_json",
 ]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.entries import mapping, parsed_json
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
@@ -178,9 +178,3 @@ def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     writer.writerows(cells_of(item) for item in corrections)
     with writing(f"{printable(str(path))}: cannot be written"):
         path.write_text(text.getvalue(), encoding="utf-8")
-
-
-def overlay_of(run: Mapping[str, Any]) -> str | None:
-    """Return the digest of the corrections of a run, from its `run.json`; None without any."""
-    digest = mapping(run, "corrections").get("digest")
-    return digest if isinstance(digest, str) else None

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.exit_codes import PENDING_CODE
-from pytest_tablebench.results.record import SCHEMA, Record, check_schema
+from pytest_tablebench.results.record import SCHEMA, Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
-from pytest_tablebench.util.entries import listing, mapping, parsed_json
+from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
@@ -113,7 +114,7 @@ class RunFolder:
             except FileExistsError:
                 raise _taken(path) from None
 
-    def write_run(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def write_run(self, data: Mapping[str, Any]) -> RunFacts:
         """Write `run.json`; return its content as parsed."""
         return rewrite_run(self.path, data)
 
@@ -156,54 +157,31 @@ class RunFolder:
         self._records.close()
 
 
-def rewrite_run(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+def rewrite_run(path: Path, data: Mapping[str, Any]) -> RunFacts:
     """Write the `run.json` of a folder; return its content as parsed."""
-    return _replaced(path / RUN, data)
+    return RunFacts.from_text(_replaced(path / RUN, data))
 
 
-def _replaced(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+def _replaced(path: Path, data: Mapping[str, Any]) -> str:
     text = json.dumps({"schema": SCHEMA, **data}, indent=2) + "\n"
     write_whole(path, text)
-    return dict(parsed_json(text))
+    return text
 
 
-def recorded_text(recorded: int, planned: object) -> str:
+def recorded_text(recorded: int, planned: int | None) -> str:
     """Return a text such as `11 of 12 cases are recorded`; `planned` may be missing."""
-    whole = planned if isinstance(planned, int) else None
-    return f"{out_of(recorded, whole, 'case')} {are(recorded)} recorded"
+    return f"{out_of(recorded, planned, 'case')} {are(recorded)} recorded"
 
 
-def selection_text(run: Mapping[str, Any]) -> str:
-    """Return a sentence if the run, given its `run.json`, asked only some of the cases; else ""."""
-    shard = run.get("shard")
-    options = [printable(str(name), 40) for name in listing(run.get("selected_by"))]
-    if shard is not None:
-        options.insert(0, f"part {printable(str(shard), 40)}")
-    return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
-
-
-def imported_text(run: Mapping[str, Any]) -> str:
-    """Return what the run was imported from and which facts are unknown; "" if not imported."""
-    source = run.get("imported")
-    if not isinstance(source, dict):
-        return ""
-    entries = (listing(source.get(name)) for name in ("libraries", "unknown"))
-    texts = [", ".join(printable(str(x), 80) for x in names) for names in entries]
-    return f"imported from {texts[0] or '?'}" + (f"; unknown: {texts[1]}" if texts[1] else "")
-
-
-def read_run_json(path: Path) -> dict[str, Any]:
+def read_facts(path: Path) -> RunFacts:
     """Read `run.json`. Raises `SettingsError` for a folder that is no run, or of a newer schema."""
     try:
-        data = parsed_json((path / RUN).read_text(encoding="utf-8"))
+        text = (path / RUN).read_bytes()
     except FileNotFoundError:
         raise SettingsError(f"{path} is not a run folder: it has no {RUN}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise SettingsError(f"{path / RUN} cannot be read: {error}") from None
-    if not isinstance(data, dict):
-        raise SettingsError(f"{path / RUN} is not a JSON object; choose the folder of another run")
-    check_schema(data, str(path / RUN))
-    return dict(data)
+    return RunFacts.from_text(text, str(path / RUN))
 
 
 _Kept = TypeVar("_Kept")
@@ -253,11 +231,10 @@ def read_places(
 def named_thresholds(path: Path) -> dict[str, float]:
     """Return the thresholds in `run.json`, by dataset; empty if it cannot be read."""
     try:
-        entries = read_run_json(path).get("thresholds")
+        thresholds = read_facts(path).thresholds
     except SettingsError:
         return {}
-    named = mapping(entries).items()
-    return {name: float(value) for name, value in named if isinstance(value, int | float)}
+    return {name: float(value) for name, value in thresholds.items() if type(value) in {int, float}}
 
 
 NAMED = 5

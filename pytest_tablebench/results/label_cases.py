@@ -13,7 +13,7 @@ from pytest_tablebench.results.texts import TEXTS, example_key, read_examples
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
 
 
 LabelScale = Literal["marks", "right_wrong"]
@@ -43,7 +43,7 @@ class LabelCase:
     scale: LabelScale = "marks"
 
 
-def label_cases(run: LoadedRun, case_ids: Iterable[str]) -> list[LabelCase]:
+def label_cases(run: Run, case_ids: Iterable[str]) -> list[LabelCase]:
     """Return what a page for labels shows of some judged cases, in their order.
 
     Question and tables are empty if the run did not keep its texts. Raises `SettingsError` for a

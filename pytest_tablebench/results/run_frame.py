@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results.folder import read_records, read_run_json
+from pytest_tablebench.results.folder import read_facts, read_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     folder = Path(path)
-    run = read_run_json(folder)
+    content = dict(read_facts(folder).entries)
     rows = []
     for record in read_records(folder):
         row = record.values
@@ -34,5 +34,5 @@ def read_run(path: str | Path) -> pd.DataFrame:
             row |= {f"{name}.{key}": value for key, value in row.pop(name).items()}
         rows.append(row)
     frame = pd.DataFrame(rows)
-    frame.attrs["run"] = run
+    frame.attrs["run"] = content
     return frame

@@ -21,8 +21,9 @@ from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
 from pytest_tablebench.results.labels import taken_labels, write_labels
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -200,14 +201,14 @@ class RunWriter:
         return f"{calls} calls, {price}"
 
     def conclude(
-        self, runs: Mapping[str, LoadedRun], exit_code: int, facts: Mapping[str, Mapping[str, Any]]
+        self, runs: Mapping[str, Run], exit_code: int, facts: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Write the final `run.json` with further facts about each model's run."""
         for model, run in runs.items():
             model_run = self.model_runs[model]
             if model_run.folder is not None:
                 data = self._run_data(model_run, exit_code)
-                run.run = model_run.folder.write_run(data | dict(facts.get(model, {})))
+                run.facts = model_run.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
         """Return whether all planned cases of a model are recorded and all their tests finished."""
@@ -219,13 +220,13 @@ class RunWriter:
         items = int(self.facts.get("items", {}).get(model, 0))
         return findings >= items - model_run.inapplicable_items
 
-    def run_data(self, model: str) -> dict[str, Any]:
-        """Return the current content of a model's `run.json`."""
-        return self._run_data(self.model_runs[model])
+    def run_facts(self, model: str) -> RunFacts:
+        """Return the current facts of a model's run."""
+        return RunFacts.from_json(self._run_data(self.model_runs[model]))
 
     def finish(
-        self, exit_code: int, summarize: Callable[[LoadedRun], Mapping[str, Any]]
-    ) -> dict[str, LoadedRun]:
+        self, exit_code: int, summarize: Callable[[Run], Mapping[str, Any]]
+    ) -> dict[str, Run]:
         """Write `summary.json` and the final `run.json`; return the runs by model.
 
         `summarize` returns the content of the former.
@@ -247,18 +248,19 @@ class RunWriter:
         model_run: ModelRun,
         folder: RunFolder,
         exit_code: int,
-        summarize: Callable[[LoadedRun], Mapping[str, Any]],
-    ) -> LoadedRun:
+        summarize: Callable[[Run], Mapping[str, Any]],
+    ) -> Run:
         folder.check()
         if model_run.written > len(model_run.rows):
             with contextlib.suppress(OSError):  # older lines remain, but only the last counts
                 folder.keep_only([c.place for c in model_run.cases.values() if c.place is not None])
         data = self._run_data(model_run, exit_code)
-        run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
+        facts = RunFacts.from_json(data)
+        run = Run(model_run.path, facts, ScoreTable.from_records(model_run.rows.values()))
         if self.settings.labels is not None:
             write_labels(run.path, taken_labels(self.settings.labels, run.records))
         folder.write_summary(summarize(run))
-        run.run = folder.write_run(data)
+        run.facts = folder.write_run(data)
         folder.close()
         model_run.texts.close()
         return run

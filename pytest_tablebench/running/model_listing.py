@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models import LiteLLMModel, Resolution, litellm_version, make_provider
-from pytest_tablebench.results import read_run_json
+from pytest_tablebench.results import read_facts
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.project_file import ProjectModel
@@ -94,14 +94,13 @@ def list_models(
             listed(name).use(survey.last_used.get(name))
     for path in runs:
         try:
-            run = read_run_json(path)
+            run = read_facts(path)
         except SettingsError as error:
             problems.append(str(error))
             continue
-        entries = (run.get("model"), run.get("judge"))
-        for name in {entry for entry in entries if isinstance(entry, str) and entry}:
+        for name in {name for name in (run.model, run.judge) if name}:
             listed(name).runs += 1
-            listed(name).use(run.get("end") or run.get("start"))
+            listed(name).use(run.end or run.start)
     for entry in project:
         listed(entry.name).keys.append(f"{entry.file}: {entry.key}")
     kept = {} if survey is None else survey.facts

@@ -16,7 +16,7 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.verdict import RunVerdict
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.kept_run import KeptRun
     from pytest_tablebench.session.verdict import Verdicts
@@ -100,7 +100,7 @@ class RunEnding:
 
     def finish(
         self,
-        runs: Mapping[str, LoadedRun],
+        runs: Mapping[str, Run],
         exit_status: int,
         reason: str,
         *,
@@ -150,7 +150,7 @@ class RunEnding:
             return None
         return "interrupted" if exit_code == pytest.ExitCode.INTERRUPTED else "pytest failed"
 
-    def _judge(self, runs: Mapping[str, LoadedRun], ended: str | None) -> None:
+    def _judge(self, runs: Mapping[str, Run], ended: str | None) -> None:
         verdicts, writer = self._verdicts, self._run.writer
         for model, run in runs.items():
             kept = writer.model_runs[model]
@@ -168,7 +168,7 @@ class RunEnding:
                 self.problems.append(f"{model}: no verdict: {error}")
 
     def _code_with_batches(
-        self, code: int | None, runs: Mapping[str, LoadedRun], *, may_decide: bool
+        self, code: int | None, runs: Mapping[str, Run], *, may_decide: bool
     ) -> int | None:
         """Record the batches; return 12 if some are pending, else the gates' code."""
         batches = self._run.batches
@@ -187,7 +187,7 @@ class RunEnding:
             batches.end()
         return code
 
-    def _conclude(self, runs: Mapping[str, LoadedRun], exit_code: int) -> None:
+    def _conclude(self, runs: Mapping[str, Run], exit_code: int) -> None:
         writer = self._run.writer
         facts: dict[str, dict[str, Any]] = {
             model: {"ended": ended} for model, ended in self._ended.items()
@@ -201,7 +201,7 @@ class RunEnding:
         except OSError as error:
             self.problems.append(f"run.json could not be written: {error}")
 
-    def _publish(self, model: str, run: LoadedRun) -> None:
+    def _publish(self, model: str, run: Run) -> None:
         """Write the page and the summaries; report which of them could not be written."""
         from pytest_tablebench.reports.allure import ALL_UP_TO
         from pytest_tablebench.reports.publish import publish
@@ -241,7 +241,7 @@ class RunEnding:
         if verdict.comparison is not None:
             lines += ["", *comparison_lines(verdict.comparison, flips=0, width=width)]
         if verdict.gates:
-            lines += ["", *gate_lines(verdict.gates, self._run.writer.run_data(model), width)]
+            lines += ["", *gate_lines(verdict.gates, self._run.writer.run_facts(model), width)]
         if verdict.gates_left:
             lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:

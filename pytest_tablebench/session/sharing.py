@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.reading import NEW_NAME
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.run_facts import RunFacts
 
 if TYPE_CHECKING:
     import pytest
@@ -34,11 +35,10 @@ def with_shared(settings: Settings, config: pytest.Config) -> Settings:
     if settings.fresh == NEW_NAME:
         _check_new_name(settings)
     kept = _kept_run(settings, config)
-    fresh, oldest = kept.get("fresh"), kept.get("oldest_answer")
     if settings.fresh == NEW_NAME:
-        settings = replace(settings, fresh=fresh if isinstance(fresh, str) else _new_name())
-    if settings.oldest is not None and isinstance(oldest, str):
-        settings = replace(settings, oldest=oldest)
+        settings = replace(settings, fresh=(kept and kept.fresh) or _new_name())
+    if settings.oldest is not None and kept is not None and kept.oldest_answer is not None:
+        settings = replace(settings, oldest=kept.oldest_answer)
     return settings
 
 
@@ -60,18 +60,18 @@ def _check_new_name(settings: Settings) -> None:
         raise SettingsError(f"--bench-fresh without a name: {why}; add =NAME{folder}")
 
 
-def _kept_run(settings: Settings, config: pytest.Config) -> Mapping[str, Any]:
-    """Return the `run.json` in the folder that `--bench-results` names; empty without a run."""
+def _kept_run(settings: Settings, config: pytest.Config) -> RunFacts | None:
+    """Return the facts of the run in the folder that `--bench-results` names; None without one."""
     if settings.results is None:
-        return {}
-    from pytest_tablebench.results import read_run_json
+        return None
+    from pytest_tablebench.results import read_facts
     from pytest_tablebench.session.kept_run import run_paths
 
     paths = run_paths(settings, config.invocation_params.dir, datetime.now(UTC))
     for path in paths.values():
         with contextlib.suppress(SettingsError):  # no run, or none that can be continued
-            return read_run_json(path)
-    return {}
+            return read_facts(path)
+    return None
 
 
 def _new_name() -> str:

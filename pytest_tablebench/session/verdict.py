@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.differences import check_alike, latest_run
@@ -22,10 +22,10 @@ from pytest_tablebench.claims.gates import (
 from pytest_tablebench.claims.verdict import RunVerdict, judge_run
 from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.errors import SettingsError, TableBenchError
-from pytest_tablebench.results import read_records, read_run_json
-from pytest_tablebench.results.corrections import overlay_of
+from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.labels import read_labels
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.run import Run, load_run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.correction_files import has_corrections
 from pytest_tablebench.util.names import printable
 
@@ -56,7 +56,7 @@ class Verdicts:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
             try:
-                read_run_json(settings.baseline)
+                read_facts(settings.baseline)
             except SettingsError as error:
                 raise SettingsError(f"--bench-baseline: {error}") from None
         else:
@@ -180,9 +180,9 @@ class Verdicts:
         settings = self.settings
         if settings.baseline is None:
             return
-        before = read_run_json(settings.baseline)
+        before = read_facts(settings.baseline)
         for model in models:
-            run = writer.run_data(model)
+            run = writer.run_facts(model)
             if not settings.allow_unlike:
                 check_alike(before, run, hint=HINT, different_judges=settings.different_judges)
             check_overlay(self._gates, before, run)
@@ -265,12 +265,12 @@ class Verdicts:
     # After the run.
 
     @cached_property
-    def baseline(self) -> LoadedRun | None:
+    def baseline(self) -> Run | None:
         """The baseline with its answers, read only when the run has ended, to save memory."""
         path = self.settings.baseline
         return None if path is None else load_run(path)
 
-    def judge(self, model: str, loaded: LoadedRun, ended: str | None) -> RunVerdict:
+    def judge(self, model: str, loaded: Run, ended: str | None) -> RunVerdict:
         """Return the verdict on a model's run.
 
         `ended` is why the run is incomplete, None if it is complete.
@@ -297,10 +297,10 @@ class Verdicts:
         )
 
 
-def check_overlay(gates: Iterable[Gate], before: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+def check_overlay(gates: Iterable[Gate], before: RunFacts, run: RunFacts) -> None:
     """Raise `SettingsError` for a corrected gate on a baseline with other corrections."""
     gate = next((gate for gate in gates if gate.corrected and gate.baseline), None)
-    if gate is not None and overlay_of(before) != overlay_of(run):
+    if gate is not None and before.overlay != run.overlay:
         raise SettingsError(
             f"--bench-gate {printable(gate.text, 100)!r}: the baseline has other corrections of "
             f"the gold, or none; `tablebench rejudge` gives it this run's"

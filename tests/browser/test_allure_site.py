@@ -24,7 +24,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.reports.allure import write_allure
-from pytest_tablebench.results import Record, read_records, read_run_json
+from pytest_tablebench.results import Record, read_facts, read_records
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import ExampleText, PromptText
 from tests.support.matrix import reduced
 from tests.support.runs import SUITE, environment
@@ -222,7 +223,7 @@ def test_allure_counts_every_result(
 ) -> None:
     texts = [ExampleText(f"starter/{r.example_id}/{r.perturbation}", "The question?", ({
         "title": "T", "header": ["A"], "rows": [["cell text"]]},)) for r in records]  # fmt: skip
-    write_allure(records, tmp_path / "in", run=read_run_json(run_folder), mode=mode, texts=texts)
+    write_allure(records, tmp_path / "in", run=read_facts(run_folder), mode=mode, texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     outcomes = Counter(record.outcome for record in records)
     right = {(r.serializer, r.perturbation) for r in records if r.outcome == "right"}
@@ -262,7 +263,7 @@ def test_allure_shows_reply_table_and_category_of_a_wrong_case(
         ExampleText(key, "How old is Ada?", (table,)),
         PromptText("none", ""),
     ]
-    write_allure(same, tmp_path / "in", run=read_run_json(run_folder), mode="all", texts=texts)
+    write_allure(same, tmp_path / "in", run=read_facts(run_folder), mode="all", texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     for page in show(browser, site):
         for number in range(len(same)):
@@ -304,8 +305,14 @@ def test_hostile_text_does_not_run_in_allure(
         table = {"title": text, "header": [text], "rows": [[text]]}
         texts += [PromptText(f"{n}", text), ExampleText(
             f"{text[:90]}/{text[:300]}/{text[:90]}", text, (table,))]  # fmt: skip
-    run = {**read_run_json(run_folder), "model": PAYLOADS[0], "params": {"stop": PAYLOADS}}
-    write_allure([*hostile, *unanswered], tmp_path / "in", run=run, mode="all", texts=texts)
+    run = {**read_facts(run_folder).entries, "model": PAYLOADS[0], "params": {"stop": PAYLOADS}}
+    write_allure(
+        [*hostile, *unanswered],
+        tmp_path / "in",
+        run=RunFacts.from_json(run),
+        mode="all",
+        texts=texts,
+    )
     site = generate(tmp_path / "in", tmp_path / "site")
     tree = json.loads((site / "widgets" / "default" / "tree.json").read_text("utf-8"))
     leaves_by_id = tree["leavesById"]

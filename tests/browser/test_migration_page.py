@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.claims.migration import judge_migration
 from pytest_tablebench.reports.html.migration import write_migration_page
-from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results.run import load_run
 from tests.support.browser import Watched
 from tests.support.run_folders import record, write_run
 

@@ -20,6 +20,7 @@ from pytest_tablebench.claims.outliers import outliers
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.results import Record, ScoreTable
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.present import present
 
 TABLE = "aabb"
@@ -127,14 +128,14 @@ def test_datasets_with_common_tables_are_not_independent():
 
 def test_a_comparison_flips_signs_and_computes_intervals_by_table(tmp_path):
     from pytest_tablebench.claims.compare import compare_runs
-    from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.run import Run
 
     def loaded(name, values, tables="aaabbbccc"):
         folder = tmp_path / name
         folder.mkdir()
         lines = [case.to_line() for case in run(values, tables)]
         folder.joinpath("records.jsonl").write_text("".join(lines))
-        return LoadedRun(folder, {"model": "m", "cases_planned": 9})
+        return Run(folder, RunFacts.from_json({"model": "m", "cases_planned": 9}))
 
     before = [0.0] * 9
     after = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]

@@ -279,9 +279,9 @@ def test_a_run_cut_off_is_compared_and_marked(tmp_path):
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join(lines[:9]) + b'\n{"schema": 1, "case')  # e3 has one case left
     comparison = compare_runs(first, second)
-    assert comparison.after.cut_off
-    assert not comparison.before.cut_off
-    assert (comparison.after.recorded, comparison.after.planned) == (9, 12)
+    assert comparison.after.is_cut_off
+    assert not comparison.before.is_cut_off
+    assert (len(comparison.after.records), comparison.after.facts.cases_planned) == (9, 12)
     assert comparison.remarks[0].startswith("after was interrupted: 9 of 12 cases recorded")
     assert len(comparison.only_before) == 3
     assert toy(comparison, "performance").examples == 3

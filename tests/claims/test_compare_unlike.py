@@ -10,6 +10,7 @@ from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.run_folders import GRID, record, run_facts, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -51,7 +52,7 @@ def test_unlike_runs_are_refused_unless_allowed_and_the_setting_is_named(tmp_pat
 def test_thresholds_that_differ_make_runs_unlike():
     before, after = run_facts(1, thresholds={"toy": 1.0}), run_facts(1, thresholds={"toy": 0.5})
     with pytest.raises(SettingsError, match=r"thresholds\.toy: 1\.0 against 0\.5"):
-        check_alike(before, after, hint="")
+        check_alike(RunFacts.from_json(before), RunFacts.from_json(after), hint="")
 
 
 def test_thresholds_of_markers_are_read_from_the_records(tmp_path):
@@ -72,7 +73,11 @@ def test_a_threshold_that_one_run_did_not_record_is_no_difference(tmp_path):
 
 def test_all_differences_are_named_at_once():
     with pytest.raises(SettingsError, match=r"compat: fixed against reference.*seed: 0 against 7"):
-        check_alike(run_facts(1), run_facts(1, compat="reference", seed=7), hint="")
+        check_alike(
+            RunFacts.from_json(run_facts(1)),
+            RunFacts.from_json(run_facts(1, compat="reference", seed=7)),
+            hint="",
+        )
 
 
 @pytest.mark.parametrize(
@@ -186,31 +191,47 @@ OTHER = {"shots": 1, "limit": 100, "serializers": ["html"], "params": {"max_toke
 def test_a_setting_from_an_option_equals_the_same_setting_declared_by_a_dataset():
     before, after = facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE)
     # Only one run was given the option, and only one ran `b`.
-    assert differences_between({**before, "shots": None}, {**after, "shots": 5, "limit": 100}) == ()
+    assert (
+        differences_between(
+            RunFacts.from_json({**before, "shots": None}),
+            RunFacts.from_json({**after, "shots": 5, "limit": 100}),
+        )
+        == ()
+    )
 
 
 def test_a_difference_names_its_dataset_unless_it_applies_to_all():
     differences = differences_between(
-        facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE, b={**OTHER, "shots": 2})
+        RunFacts.from_json(facts_by_dataset(a=ONE, b=OTHER)),
+        RunFacts.from_json(facts_by_dataset(a=ONE, b={**OTHER, "shots": 2})),
     )
     assert [
         (difference.name, difference.before, difference.after) for difference in differences
     ] == [("shots of b", "1", "2")]
     tokens = {"params": {"max_tokens": 99}}
     differences = differences_between(
-        facts_by_dataset(a=ONE, b=ONE), facts_by_dataset(a={**ONE, **tokens}, b={**ONE, **tokens})
+        RunFacts.from_json(facts_by_dataset(a=ONE, b=ONE)),
+        RunFacts.from_json(facts_by_dataset(a={**ONE, **tokens}, b={**ONE, **tokens})),
     )
     assert [
         (difference.name, difference.before, difference.after) for difference in differences
     ] == [("params.max_tokens", "512", "99")]
     changed = {**ONE, "serializers": ["html", "csv"]}
     with pytest.raises(SettingsError, match=r"grid\.serializers of a: html against csv, html"):
-        check_alike(facts_by_dataset(a=ONE, b=ONE), facts_by_dataset(a=changed, b=ONE), hint="")
+        check_alike(
+            RunFacts.from_json(facts_by_dataset(a=ONE, b=ONE)),
+            RunFacts.from_json(facts_by_dataset(a=changed, b=ONE)),
+            hint="",
+        )
 
 
 def test_another_main_score_makes_runs_unlike():
     with pytest.raises(SettingsError, match="part: the metric's own against f1"):
-        check_alike(facts_by_dataset(a={"part": None}), facts_by_dataset(a={"part": "f1"}), hint="")
+        check_alike(
+            RunFacts.from_json(facts_by_dataset(a={"part": None})),
+            RunFacts.from_json(facts_by_dataset(a={"part": "f1"})),
+            hint="",
+        )
 
 
 def test_the_common_effort_of_a_run_with_several_is_compared(tmp_path):

@@ -22,6 +22,7 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.reports.html.watch import write_watch_page
 from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.notices import Notices
 
 CASES = 40
@@ -56,14 +57,18 @@ def facts(number: int, **fields: Any) -> dict[str, Any]:
     return {"id": f"n{number}", "time": day, "project": "shop", **fields}
 
 
-REFERENCE = reference_entry(RUN, records(10), **facts(0, fingerprints={"fp_a": 400}))
+REFERENCE = reference_entry(
+    RunFacts.from_json(RUN), records(10), **facts(0, fingerprints={"fp_a": 400})
+)
 
 
 def look(number: int, run: dict[str, Any] | None = None, **changes: Any) -> HistoryEntry:
     """Return a look; `fingerprint` is that of all its answers."""
     version = changes.pop("fingerprint", "fp_a")
     fields = facts(number, fingerprints={version: CASES})
-    return look_entry(RUN if run is None else run, records(**changes), REFERENCE, **fields)
+    return look_entry(
+        RunFacts.from_json(RUN if run is None else run), records(**changes), REFERENCE, **fields
+    )
 
 
 def history(*looks: HistoryEntry) -> History:
@@ -130,26 +135,26 @@ def test_another_project_is_refused_by_name() -> None:
 def test_a_canary_whose_data_changed_is_refused() -> None:
     run = RUN | {"datasets": {"d": {"files": {"f": "b"}}}}
     with pytest.raises(DataError, match=r"1 of 40 cases .* because we changed the data of d, fil"):
-        look_entry(run, records()[1:], REFERENCE, **facts(1))
+        look_entry(RunFacts.from_json(run), records()[1:], REFERENCE, **facts(1))
 
 
 def test_a_look_that_stopped_early_has_no_other_answers() -> None:
     run = RUN | {"cases_planned": CASES, "cases_recorded": 1}
-    entry = look_entry(run, records()[:1], REFERENCE, **facts(1))
+    entry = look_entry(RunFacts.from_json(run), records()[:1], REFERENCE, **facts(1))
     verdict = judge_watch(history(entry))
     assert (verdict.state, verdict.looks[-1].missing, verdict.we_changed) == ("cannot tell", 39, ())
 
 
 def test_another_model_is_refused() -> None:
     with pytest.raises(DataError, match="watches m, and this run asked other"):
-        look_entry(RUN | {"model": "other"}, records(), REFERENCE, **facts(1))
+        look_entry(RunFacts.from_json(RUN | {"model": "other"}), records(), REFERENCE, **facts(1))
 
 
 def test_a_reference_without_answers_says_why() -> None:
     with pytest.raises(DataError, match=r"only 0 of 40 cases answered .* \(timeout\)"):
-        reference_entry(RUN, records(3, missing=CASES), **facts(0))
+        reference_entry(RunFacts.from_json(RUN), records(3, missing=CASES), **facts(0))
     with pytest.raises(DataError, match="at least two repeats"):
-        reference_entry(RUN, records(1), **facts(0))
+        reference_entry(RunFacts.from_json(RUN), records(1), **facts(0))
 
 
 def test_a_drop_is_found_and_dated() -> None:
@@ -168,7 +173,7 @@ def test_a_drift_is_final_until_a_new_reference() -> None:
     looks = [look(n, wrong=8 if 3 < n < 14 else 0) for n in range(1, 40)]
     assert judge_watch(history(*looks)).state == "drift"
     later = facts(60)
-    again = reference_entry(RUN, records(10), **later)
+    again = reference_entry(RunFacts.from_json(RUN), records(10), **later)
     after = judge_watch(History(Path("watch.jsonl"), (REFERENCE, *looks, again)))
     assert (after.state, after.looks) == ("no drift", ())
 
@@ -247,15 +252,22 @@ def test_one_look_far_below_the_reference_is_not_called_no_drift() -> None:
 
 def test_efforts_are_cases_of_their_own() -> None:
     rows = [replace(row, effort=effort) for effort in ("low", "high") for row in records(10)]
-    reference = reference_entry({**RUN, "cases_planned": len(rows)}, rows, **facts(1))
+    reference = reference_entry(
+        RunFacts.from_json({**RUN, "cases_planned": len(rows)}), rows, **facts(1)
+    )
     assert len(reference.cases) == 2 * len(REFERENCE.cases)
     assert reference.cases[0].endswith("/high")
 
 
 def test_another_prompt_of_the_judge_is_our_change() -> None:
     judged = {**RUN, "judge_prompts": {"m": "1"}}
-    reference = reference_entry(judged, records(10), **facts(1))
-    other = look_entry({**judged, "judge_prompts": {"m": "2"}}, records(1), reference, **facts(2))
+    reference = reference_entry(RunFacts.from_json(judged), records(10), **facts(1))
+    other = look_entry(
+        RunFacts.from_json({**judged, "judge_prompts": {"m": "2"}}),
+        records(1),
+        reference,
+        **facts(2),
+    )
     verdict = judge_watch(History(Path("watch.jsonl"), (reference, other)))
     assert verdict.we_changed == ("judge_prompts.m: 1 to 2",)
     assert verdict.state == "cannot tell"

@@ -22,6 +22,7 @@ from pytest_tablebench.claims.gates import (
 )
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results import ScoreRow
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.gate_rows import cell, judge, rows
 from tests.support.present import present
 
@@ -317,14 +318,17 @@ def test_a_scope_with_missing_files_is_not_judged_on_the_rest(gate, shrunk, poin
     both = rows([0.6] * 40, benchmark="b") + rows([0.6] * 40, dataset="f", benchmark="other")
     before = [*both, *rows([0.6] * 40, dataset="e", benchmark="b")]
     run = {"missing": MISSING, "cost_usd": 0.5}
-    result = judge(gate, both, before, run=run, point=point)
+    result = judge(gate, both, before, run=RunFacts.from_json(run), point=point)
     assert result.state == ("undecided" if shrunk else "holds")
     if shrunk:
         assert "the files of e are missing here, but the baseline has it" in result.reason
     # A run over selected datasets, or without a baseline, is judged on the cases asked.
-    assert judge(gate, both, before, run={"cost_usd": 0.5}, point=point).state == "holds"
+    assert (
+        judge(gate, both, before, run=RunFacts.from_json({"cost_usd": 0.5}), point=point).state
+        == "holds"
+    )
     if "baseline" not in gate:
-        assert judge(gate, both, run=run, point=point).state == "holds"
+        assert judge(gate, both, run=RunFacts.from_json(run), point=point).state == "holds"
 
 
 def test_benchmarks_are_read_from_the_records():
@@ -336,7 +340,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(SettingsError, match="--bench-baseline"):
         judge("d.performance >= baseline", rows([0.5]))
     with pytest.raises(SettingsError, match="--bench-baseline"):
-        judge("run.cost <= baseline", rows([0.5]), run={"cost_usd": 1})
+        judge("run.cost <= baseline", rows([0.5]), run=RunFacts.from_json({"cost_usd": 1}))
     with pytest.raises(DataError, match="d/0/s/p occurs 2 times"):
         judge("d.performance >= 0", rows([0.5]) * 2)
     with pytest.raises(DataError, match="not from 0 to 1"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import (
-    HistoryFigure,
-    PastRun,
     RunHistory,
     history_of,
     read_places_of_runs,
 )
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.run_search import search_runs
+from tests.support.present import present
 from tests.support.run_folders import record, run_facts, write_run
 
 DATA = {"files": {"toy.json": "0" * 64}, "notes": [], "problems": []}
@@ -45,7 +46,7 @@ def test_runs_are_in_the_order_of_their_start_whatever_their_zone(tmp_path: Path
     written(tmp_path / "x" / "b", "2026-03-01T12:30:00+02:00")  # 10:30 in UTC
     written(tmp_path / "x" / "y" / "c", "2026-03-01T11:00:00")  # without a zone: UTC
     history, problems = read(tmp_path)
-    assert [Path(run.place).name for run in history.runs] == ["b", "c", "a"]
+    assert [run.path.name for run in history.runs] == ["b", "c", "a"]
     assert problems == []
 
 
@@ -65,7 +66,7 @@ def test_figures_and_intervals_are_those_of_the_summary(tmp_path: Path) -> None:
     [[point]] = [line.points for line in panel.lines]
     for measure in ("performance", "pass_rate"):
         low, high = scope["ci95"][measure]
-        assert point.figures[measure] == HistoryFigure(scope[measure], low, high)
+        assert point.figures[measure] == Estimate(scope[measure], low, high)
     # An eighth of two examples is a quarter of one example (Clopper and Pearson 1934).
     low, high = beta.ppf(0.025, 0.25, 2.75), beta.ppf(0.975, 1.25, 1.75)
     missing = point.figures["no_answer"]
@@ -159,10 +160,10 @@ def test_prices_are_per_thousand_paid_calls(tmp_path: Path) -> None:
 
 
 TORN = {
-    "torn": ('{"schema": 2, "mod', "run.json is torn or damaged"),
+    "torn": ('{"schema": 2, "mod', "run.json cannot be read: it is torn or damaged"),
     "list": ("[1]", "run.json is not a JSON object"),
-    "deep": ("[" * 100_000, "run.json is torn or damaged"),
-    "foreign": ('{"schema": 1}', "run.json names no model, so it is not the file of a run"),
+    "deep": ("[" * 100_000, "run.json cannot be read: it is torn or damaged"),
+    "foreign": ('{"schema": 1}', "run.json has no start"),
     "newer": ('{"schema": 99, "model": "m"}', "run.json has schema 99"),
     "undated": (
         '{"schema": 2, "model": "m"}',
@@ -216,28 +217,34 @@ SCOPE = st.fixed_dictionaries(
         ("performance", "pass_rate", "no_answer", "n_examples", "n_clusters", "ci95"), NOISE
     ),
 )
+ENTRIES = st.dictionaries(st.text(max_size=5), NOISE)
+BY_NAME = st.dictionaries(st.text(max_size=5), ENTRIES)
 FACTS = st.fixed_dictionaries(
     {},
-    optional=dict.fromkeys(
-        ("params", "params_sent", "datasets", "versions", "cost_usd", "calls_paid", "by_dataset"),
-        NOISE,
-    ),
+    optional={
+        **dict.fromkeys(("params", "params_sent", "versions"), ENTRIES),
+        **dict.fromkeys(("datasets", "by_dataset"), BY_NAME),
+        "cost_usd": st.floats(allow_nan=False, allow_infinity=False),
+        "calls_paid": st.integers(-(2**62), 2**62),
+    },
 )
+
+
+def noisy(facts: dict[str, Any], datasets: dict[str, Any]) -> Run:
+    run = Run(Path("p"), RunFacts.from_json({**run_facts(1, **facts), "model": "m"}))
+    run.once("summary", lambda: {"benchmarks": {"b": {"datasets": datasets}}})
+    return run
 
 
 @given(st.lists(st.tuples(FACTS, st.dictionaries(st.text(max_size=3), SCOPE | NOISE)), max_size=3))
 def test_figures_are_shares_inside_their_interval_whatever_the_files_contain(
     files: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
-    start = datetime(2026, 3, 1, tzinfo=UTC)
-    runs = [
-        PastRun("p", "m", start, run_facts(1, **facts), {"b": {"datasets": datasets}})
-        for facts, datasets in files
-    ]
+    runs = [noisy(facts, datasets) for facts, datasets in files]
     history = history_of(runs)
     points = [point for panel in history.panels for line in panel.lines for point in line.points]
     for figure in (figure for point in points for figure in point.figures.values()):
-        assert 0 <= figure.value <= 1
+        assert 0 <= present(figure.value) <= 1
         if figure.low is not None and figure.high is not None:
             assert 0 <= figure.low <= figure.high <= 1
     assert set(history.prices) == ({"m"} if runs else set())

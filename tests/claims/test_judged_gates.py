@@ -15,8 +15,8 @@ from pytest_tablebench.claims.verdict import judge_run
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.labels import Label, read_labels, write_labels
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
+from pytest_tablebench.results.run import Run, load_run
 
 EXAMPLES = 200
 
@@ -39,7 +39,7 @@ class World:
     records: list[Record] = field(default_factory=list)
     truth: dict[str, float] = field(default_factory=dict)
 
-    def write(self, name: str = "run", labels: int = 0, **facts: Any) -> LoadedRun:
+    def write(self, name: str = "run", labels: int = 0, **facts: Any) -> Run:
         folder = RunFolder(self.path / name)
         for item in self.records:
             folder.append(item.to_line())
@@ -68,7 +68,7 @@ def world(tmp_path: Path) -> World:
     return made
 
 
-def judged(run: LoadedRun, *texts: str, **options: Any) -> list[GateResult]:
+def judged(run: Run, *texts: str, **options: Any) -> list[GateResult]:
     return list(judge_run(run, parse_gates(texts), **options).gates)
 
 
@@ -162,7 +162,7 @@ def test_a_baseline_needs_labels_too_and_equal_answers_differ_by_nothing(world: 
     gate = "d.performance >= baseline - 0.05"
     [result] = judged(run, gate, baseline=old)
     assert "the baseline's answers" in result.reason
-    assert "; judge: b/judge to a/judge;" in result.reason
+    assert "; the runs had different judges (b/judge, a/judge);" in result.reason
     write_labels(old.path, world.labels(100))
     [result] = judged(run, gate, baseline=load_run(old.path))
     assert result.state == "holds"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import Record, read_records, read_run_json
+from pytest_tablebench.results import Record, read_facts, read_records
 from pytest_tablebench.results.snapshots import (
     Entry,
     change_of,
@@ -129,7 +129,7 @@ def test_any_split_merged_in_any_order_gives_the_whole_run(
             assert json.loads((run.path / "summary.json").read_text()) == json.loads(
                 (whole / "summary.json").read_text()
             )
-            facts_of = read_run_json(run.path)
+            facts_of = read_facts(run.path).entries
             assert facts_of["status"] == "complete"
             assert facts_of["shard"] is None
             assert facts_of["cases_planned"] == facts_of["cases_recorded"] == len(records)
@@ -145,23 +145,27 @@ def test_the_merged_run_sums_calls_tokens_and_cost(tmp_path: Path) -> None:
         store_hits=2,
         by_dataset={"toy": {"threshold": 1.0, "does_not_apply": {"no rows": 3}}},
     )
-    run = read_merge([second, first]).write(tmp_path / "out").run
-    assert (run["calls_paid"], run["prompt_tokens"], run["completion_tokens"]) == (8, 80, 8)
-    assert (run["cost_usd"], run["store_hits"]) == (0.75, 2)
-    assert run["start"] == "2026-01-02T03:04:05+00:00"
-    assert run["end"] == "2026-01-02T04:00:00+00:00"
-    assert run["by_dataset"]["toy"]["does_not_apply"] == {"no rows": 3}
-    assert [leaf["shard"] for leaf in run["merged_from"]] == ["1/2", "2/2"]
+    run = read_merge([second, first]).write(tmp_path / "out").facts
+    assert (
+        run.entries["calls_paid"],
+        run.entries["prompt_tokens"],
+        run.entries["completion_tokens"],
+    ) == (8, 80, 8)
+    assert (run.entries["cost_usd"], run.entries["store_hits"]) == (0.75, 2)
+    assert run.entries["start"] == "2026-01-02T03:04:05+00:00"
+    assert run.entries["end"] == "2026-01-02T04:00:00+00:00"
+    assert run.entries["by_dataset"]["toy"]["does_not_apply"] == {"no rows": 3}
+    assert [leaf["shard"] for leaf in run.entries["merged_from"]] == ["1/2", "2/2"]
 
 
 def test_the_cost_is_unknown_if_one_part_does_not_know_it(tmp_path: Path) -> None:
-    assert read_merge(halves(tmp_path, cost_usd=None)).run["cost_usd"] is None
+    assert read_merge(halves(tmp_path, cost_usd=None)).facts.entries["cost_usd"] is None
 
 
 def test_a_part_without_calls_leaves_the_cost_known(tmp_path: Path) -> None:
     unpaid = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
-    run = read_merge(halves(tmp_path, calls_paid=0, **unpaid)).run
-    assert (run["cost_usd"], run["prompt_tokens"]) == (0.5, 40)
+    run = read_merge(halves(tmp_path, calls_paid=0, **unpaid)).facts
+    assert (run.entries["cost_usd"], run.entries["prompt_tokens"]) == (0.5, 40)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,7 @@ def test_a_part_of_a_different_run_is_refused(
 
 def test_a_part_answered_by_another_server_is_merged_with_a_note(tmp_path: Path) -> None:
     first, second = halves(tmp_path, api_base="http://two")
-    data = read_run_json(first)
+    data = read_facts(first).entries
     (first / "run.json").write_text(json.dumps({**data, "api_base": "http://one"}))
     [note] = read_merge([first, second]).notes
     assert note == "api_base differs: http://one and http://two (another server answered)"
@@ -229,15 +233,19 @@ def test_missing_parts_are_named(tmp_path: Path) -> None:
     parts = [part(tmp_path / f"{n}", n, 5, cases({f"e{n}": TWO["e1"]}), **sizes) for n in (1, 5)]
     merge = read_merge(parts)
     assert merge.ended == "parts 2, 4 of 5 are missing (9 examples)"  # part 3 has none
-    run = merge.write(tmp_path / "out").run
-    assert (run["status"], run["shard"], run["cases_planned"]) == ("incomplete", "1,5/5", None)
+    run = merge.write(tmp_path / "out").facts
+    assert (run.entries["status"], run.entries["shard"], run.entries["cases_planned"]) == (
+        "incomplete",
+        "1,5/5",
+        None,
+    )
 
 
 def test_a_part_that_was_cut_off_leaves_the_whole_unfinished(tmp_path: Path) -> None:
     paths = halves(tmp_path, status="incomplete", ended="interrupted", cases_planned=9)
     merge = read_merge(paths)
     assert merge.ended == "part 2 of 2 was interrupted"
-    assert merge.run["cases_planned"] == 13
+    assert merge.facts.entries["cases_planned"] == 13
     again = part(tmp_path / "again", 2, 2, cases({"e2": TWO["e2"]}), start="2026-01-03")
     assert read_merge([*paths, again]).ended is None
 
@@ -256,7 +264,9 @@ def _put(path: Path, content: str) -> None:
 
 
 def _run(**facts: Any) -> Callable[[Path], None]:
-    return lambda folder: _put(folder / "run.json", json.dumps({**read_run_json(folder), **facts}))
+    return lambda folder: _put(
+        folder / "run.json", json.dumps({**read_facts(folder).entries, **facts})
+    )
 
 
 def _line(**fields: Any) -> Callable[[Path], None]:
@@ -272,8 +282,8 @@ def _line(**fields: Any) -> Callable[[Path], None]:
         (_run(schema=99), "schema 99"),
         (_run(shard="../2"), "has the part '../2'"),
         (_run(merged_from=[{"shard": "1/2"}, {"shard": "1/3"}]), "parts of different runs"),
-        (_run(shards={"toy": "x"}), "lacks the number of examples"),
-        (_run(merged_from=7), "has no list of runs under merged_from"),
+        (_run(shards={"toy": "x"}), "shards is {'toy': 'x'}, not"),
+        (_run(merged_from=7), "merged_from is 7, not a list"),
         (_write("records.jsonl", "{}\n\x00\n"), "records.jsonl: no record can be read"),
         (_line(case_id=["x"]), "records.jsonl: no record can be read"),
         (_line(score=7), "has the score 7, not from 0 to 1"),
@@ -337,7 +347,7 @@ def test_gates_are_judged_on_the_merged_run(tmp_path: Path, gate: str, code: int
     paths = [str(path) for path in halves(tmp_path, gates=[gate])]
     out = tmp_path / "out"
     assert main(["merge", *paths, "--out", str(out), "--no-page"]) == code
-    facts = read_run_json(out)
+    facts = read_facts(out).entries
     assert facts["exit_code"] == code
     assert [gate_facts["gate"] for gate_facts in facts["gates"]] == [gate]
     # If a part is missing, no gate is decided.

@@ -16,8 +16,8 @@ from pytest_tablebench.results.labels import (
     write_labels,
     write_sample,
 )
-from pytest_tablebench.results.loaded_run import load_run
 from pytest_tablebench.results.record import Record, case_key
+from pytest_tablebench.results.run import load_run
 from tests.support.run_folders import record, write_run
 
 

@@ -16,7 +16,7 @@ from pytest_tablebench.claims.migration import (
     judge_migration,
 )
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results.run import load_run
 from tests.support.run_folders import record, write_run
 
 Texts = Mapping[str, Any]

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.claims.gates import StoppingRule, judge_gates, order
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.gate_worlds import Record, World, as_records, cases_of
 
 
@@ -147,7 +148,7 @@ def test_cases_not_asked_do_not_count_as_without_an_answer():
     gates = ["d.performance >= baseline", "all.no_answer <= 0.5 %", "run.cost <= 10"]
     rule = run(gates, new, baseline=old)
     assert rule.all_decided  # gates on counts do not keep a run going
-    results = rule.results(run={"cost_usd": 3.0})
+    results = rule.results(run=RunFacts.from_json({"cost_usd": 3.0}))
     assert [result.state for result in results] == ["fails", "holds", "holds"]
     assert (results[1].n_cases, results[1].n_no_answer) == (rule.n_asked, 0)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +18,20 @@ from pytest_tablebench.claims.verdict import (
     joint_exit_code,
     judge_run,
 )
-from pytest_tablebench.results import Record, ScoreRow, ScoreTable
-from pytest_tablebench.results.labels import Label
+from pytest_tablebench.results import ScoreRow, ScoreTable
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import raw_digests
 
 HOLDS, FAILS, UNSURE = "d.no_answer <= 0.5", "d.no_answer <= 0.1", "e.performance >= 0.5"
 """Gates on `four()`: one of four cases has no answer, and the dataset `e` has no case."""
 
 
-@dataclass
-class StandIn:
-    """A run without a run folder."""
-
-    table: ScoreTable
-    run: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def scores(self) -> ScoreTable:
-        return self.table
-
-    @property
-    def records(self) -> Sequence[Record]:
-        raise AssertionError("only gates on a judge's marks read records")
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        raise AssertionError("only gates on a judge's marks read labels")
+def stand_in(table: ScoreTable, **facts: Any) -> Run:
+    """Return a run without a run folder."""
+    run = Run(Path("absent"), RunFacts.from_json(facts), table)
+    run.table = table
+    return run
 
 
 def rows(scores: Iterable[float | None]) -> list[ScoreRow]:
@@ -62,8 +50,11 @@ def rows(scores: Iterable[float | None]) -> list[ScoreRow]:
     ]
 
 
-def four(**run: Any) -> StandIn:
-    return StandIn(ScoreTable.from_records(rows([1.0, 1.0, 0.0, None]), answers=raw_digests), run)
+def four(**run: Any) -> Run:
+    return stand_in(
+        ScoreTable.from_records(rows([1.0, 1.0, 0.0, None]), answers=raw_digests),
+        **run,
+    )
 
 
 def states(verdict: RunVerdict) -> list[str]:
@@ -126,7 +117,7 @@ def test_an_incomplete_run_that_must_be_whole_fails_without_gates_too(
 def test_a_gate_against_a_baseline_with_few_equal_answers_is_undecided() -> None:
     """Three questions say little about others, even if all replies are equal."""
     records = [{**asdict(row), "raw": f"reply {row.example_id}"} for row in rows([1.0, 0.0, 1.0])]
-    both = [StandIn(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
+    both = [stand_in(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
     verdict = judge_run(both[0], parse_gates(["d.performance >= baseline"]), both[1])
     assert (states(verdict), verdict.gates[0].identical) == (["undecided"], True)
 
@@ -135,7 +126,7 @@ def test_a_stopping_rule_reports_the_cases_and_cost_it_saved() -> None:
     planned = [*rows([1.0] * 100), *(replace(row, serializer="csv") for row in rows([1.0] * 100))]
     gates = parse_gates(["d.performance >= 0.2", HOLDS])
     rule = StoppingRule(gates, planned)
-    run = StandIn(ScoreTable.from_records(planned), {"calls_paid": 10, "cost_usd": 0.5})
+    run = stand_in(ScoreTable.from_records(planned), calls_paid=10, cost_usd=0.5)
     for row in order(planned):
         rule.feed(row)
         if rule.all_decided:
@@ -160,7 +151,9 @@ def test_an_interrupted_rule_keeps_its_decisions() -> None:
         if rule.decided:
             break
     assert list(rule.decided) == [easy]
-    verdict = judge_run(StandIn(ScoreTable.from_records(planned)), gates, rule=rule, ended="killed")
+    verdict = judge_run(
+        stand_in(ScoreTable.from_records(planned)), gates, rule=rule, ended="killed"
+    )
     assert (states(verdict), verdict.cases_saved) == (["holds", "undecided"], 0)
     assert verdict.gates[1].reason.endswith(": killed")
 
@@ -183,12 +176,12 @@ def test_decisions_against_another_baseline_are_discarded(tmp_path: Path) -> Non
     run = {"cases_saved": 3, "gates": entries, "baseline": str(tmp_path / "old")}
 
     def standing(run: dict[str, Any], baseline: Path | None) -> list[str]:
-        return [result.gate for result in decided_before(run, baseline)]
+        return [result.gate for result in decided_before(RunFacts.from_json(run), baseline)]
 
     assert standing(run, tmp_path / "old") == texts
     assert standing(run, tmp_path / "other") == texts[:1]
     assert standing(run, None) == texts[:1]
-    assert standing(run | {"baseline": 7}, tmp_path / "old") == texts[:1]
+    assert standing(run | {"baseline": None}, tmp_path / "old") == texts[:1]
     assert standing(run | {"cases_saved": 0}, tmp_path / "old") == []
 
 

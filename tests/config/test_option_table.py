@@ -19,6 +19,7 @@ from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._runs import differences
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.present import present
 
@@ -34,7 +35,7 @@ def run_json(**settings: Any) -> dict[str, Any]:
     writer = RunWriter(Settings(**settings), {"m": Path("run")})
     grid = {"serializers": ["html"], "perturbations": ["none"]}
     writer.learn({"grid": grid, "datasets": {"toy": {"files": {"a": "0"}, "problems": []}}})
-    return writer.run_data("m")
+    return dict(writer.run_facts("m").entries)
 
 
 def with_another(run: dict[str, Any], place: str) -> dict[str, Any]:
@@ -45,6 +46,8 @@ def with_another(run: dict[str, Any], place: str) -> dict[str, Any]:
     value = run[key]
     if isinstance(value, dict):
         return {**run, key: {**value, "other": {"files": {}}}}
+    if type(value) is int or key == "extend_cut":
+        return {**run, key: 987}
     return {**run, key: ["other"] if isinstance(value, list) else "other"}
 
 
@@ -73,27 +76,27 @@ def test_every_option_states_what_it_means_to_a_comparison(option):
 def test_runs_that_differ_in_one_option_are_treated_as_it_says(option):
     before = run_json()
     after = with_another(before, option.recorded)
-    found = differences_between(before, after)
+    found = differences_between(RunFacts.from_json(before), RunFacts.from_json(after))
     if option.differs.verdict == "ignore":
         assert found == ()
-        check_alike(before, after, hint="")
+        check_alike(RunFacts.from_json(before), RunFacts.from_json(after), hint="")
         return
     [one] = found
     assert one.name.startswith(option.recorded)
     assert one.meaning == option.differs.meaning
     if option.differs.verdict == "note":
-        check_alike(before, after, hint="")
+        check_alike(RunFacts.from_json(before), RunFacts.from_json(after), hint="")
         return
     with pytest.raises(SettingsError, match=f"the runs are unlike: {option.recorded}"):
-        check_alike(before, after, hint="")
+        check_alike(RunFacts.from_json(before), RunFacts.from_json(after), hint="")
 
 
 USERS: dict[str, Callable[[Any, Any], Sequence[Any]]] = {
     "migrate": lambda old, new: differences_of(
-        old, new, cast(Any, Run(differences=differences_between(old.run, new.run))), {}
+        old, new, cast(Any, Run(differences=differences_between(old.facts, new.facts))), {}
     ),
     "history": lambda old, new: changes_between(old, new, {"toy"}),
-    "watch": lambda old, new: our_changes(setup_of(old.run, []), setup_of(new.run, [])),
+    "watch": lambda old, new: our_changes(setup_of(old.facts, []), setup_of(new.facts, [])),
     "papers": lambda old, new: differences([old, new]),
 }
 """What each user of the list of differences shows of two runs."""
@@ -106,7 +109,8 @@ REFUSED = [option for option in OPTIONS if option.differs.verdict == "refuse"]
 def test_a_refused_difference_is_seen_by_every_user_of_the_list(option, user):
     before = run_json()
     after = with_another(before, option.recorded)
-    old, new = (Run(run=run, model="m", rows=(), records=()) for run in (before, after))
+    facts = (RunFacts(entries=run) for run in (before, after))
+    old, new = (Run(facts=entry, model="m", rows=(), records=()) for entry in facts)
     # A look of a watch has only the cases of its reference.
     is_seen = user != "watch" or option.differs.kind != "selection"
     assert len(USERS[user](old, new)) == is_seen
@@ -118,7 +122,9 @@ def test_parts_of_one_run_must_also_agree_in_their_selection_of_examples():
         if option.of_one_run or option.differs.verdict == "refuse":
             after = with_another(before, present(option.recorded))
             with pytest.raises(SettingsError, match=f"the runs are unlike: {option.recorded}"):
-                check_alike(before, after, hint="", of_one_run=True)
+                check_alike(
+                    RunFacts.from_json(before), RunFacts.from_json(after), hint="", of_one_run=True
+                )
 
 
 @pytest.mark.parametrize(
@@ -134,12 +140,17 @@ def test_parts_of_one_run_must_also_agree_in_their_selection_of_examples():
     ],
 )
 def test_a_difference_has_its_kind_and_its_category(entry, values, kind, category):
-    [difference] = differences_between(*({entry: value} for value in values))
+    [difference] = differences_between(*(RunFacts.from_json({entry: value}) for value in values))
     assert (difference.kind, difference.category) == (kind, category)
 
 
 def test_a_difference_among_several_runs_has_the_values_of_all():
-    [difference] = differences_between({"seed": 1}, {}, {"seed": 2}, {"seed": 1})
+    [difference] = differences_between(
+        RunFacts.from_json({"seed": 1}),
+        RunFacts.from_json({}),
+        RunFacts.from_json({"seed": 2}),
+        RunFacts.from_json({"seed": 1}),
+    )
     assert difference.values == ("1", None, "2", "1")
 
 

@@ -12,9 +12,8 @@ from jsonschema import Draft7Validator
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
-from pytest_tablebench.results import read_run_json
-from pytest_tablebench.results.folder import imported_text
-from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results import read_facts
+from pytest_tablebench.results.run import load_run
 from tests.support.exported_runs import PROMPT, QUESTION, record_lines, write_full_run
 from tests.support.run_folders import record, write_run
 
@@ -150,7 +149,7 @@ def test_what_came_back_is_a_run_as_any_other(
     assert main(["import", str(out), "--out", str(back)]) == 0
     said = capsys.readouterr().out
     assert "imported 6 cases of 2 datasets, 1 without an answer, from pytest-tablebench" in said
-    said = imported_text(read_run_json(back))
+    said = read_facts(back).imported_text
     assert said == "imported from pytest-tablebench 0.1.0; unknown: tables"
     assert summary_of(load_run(back)) == summary_of(load_run(run))
     assert main(["import", str(out), "--out", str(back)]) == 2

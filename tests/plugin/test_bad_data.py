@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.results import Record, read_records, read_run_json
+from pytest_tablebench.results import Record, read_facts, read_records
 from tests.support import upstream
 
 SUITE = """
@@ -65,7 +65,7 @@ class Place:
         return list(read_records(self.root / "run"))
 
     def problems(self, dataset: str) -> list[str]:
-        rows: list[str] = read_run_json(self.root / "run")["datasets"][dataset]["problems"]
+        rows: list[str] = read_facts(self.root / "run").entries["datasets"][dataset]["problems"]
         return rows
 
 

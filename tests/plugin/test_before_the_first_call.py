@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.differences import differences_between
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.toy_bench import ADA, BO, CONFTEST, SUITE, Bench
 
 FORMATS = """
@@ -89,7 +90,9 @@ def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> 
     assert digest.endswith(" (fact_checking)")
     assert bench.facts()["prompts_folder"] == str(folder)
     bench.run("--model=echo/any", "--bench-limit=1", results="ours")
-    [difference] = differences_between(bench.facts("ours"), bench.facts())
+    [difference] = differences_between(
+        RunFacts.from_json(bench.facts("ours")), RunFacts.from_json(bench.facts())
+    )
     assert (difference.name, difference.after, difference.unlike) == ("prompts", digest, True)
 
 

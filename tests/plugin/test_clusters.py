@@ -12,7 +12,7 @@ from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html.board import write_leaderboard
-from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results.run import load_run
 from tests.support.own_folders import write_folder
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
@@ -104,7 +104,9 @@ def test_a_run_without_clusters_is_judged_by_examples(place: Place, capsys) -> N
         place.path / "run/report.html"
     ).read_text("utf-8")
     loaded = load_run(place.path / "run")
-    assert "the records do not name the tables" in summary_markdown(loaded.run, summary_of(loaded))
+    assert "the records do not name the tables" in summary_markdown(
+        loaded.facts, summary_of(loaded)
+    )
     assert summary_of(loaded)["benchmarks"]["own"]["n_clusters"] is None
     # Scoring again opens the dataset, which names the tables.
     again = ["rejudge", "run", "--bench-data=data", "--bench-compat=fixed", "--out=new"]

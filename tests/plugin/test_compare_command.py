@@ -15,7 +15,7 @@ import pytest_tablebench.claims.gates
 import pytest_tablebench.reports.html
 import pytest_tablebench.running.rejudge  # noqa: F401
 from pytest_tablebench.cli import main
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from tests.support import upstream
 from tests.support.gate_bench import options
 from tests.support.page_files import block, text_of
@@ -273,7 +273,7 @@ def test_gates_after_a_spent_budget_stay_undecided(bench, capsys):
     script = bench.script({"match": "How old is Cy?", "error": "budget"}, {"default": "36"})
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert bench.run(f"--model={script}", *FORMATS, *gate, results="a").ret == 11
-    assert read_run_json(bench.path / "a")["ended"] == "the budget was spent"
+    assert read_facts(bench.path / "a").entries["ended"] == "the budget was spent"
     assert command(capsys, "rejudge", "a")[0] == 11
 
 
@@ -283,7 +283,7 @@ def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
     decided, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
     arguments = ("--bench-stop-when-decided", f"--bench-gate={decided}")
     assert bench.run("--model=echo/any", *FORMATS, *arguments, results="a").ret == 0
-    assert read_run_json(bench.path / "a")["cases_saved"] > 0
+    assert read_facts(bench.path / "a").entries["cases_saved"] > 0
     code, out, _ = command(capsys, "rejudge", "a")
     assert code == 0
     assert "Decided after pass 1 of 4" in out
@@ -297,7 +297,7 @@ def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
 def test_rejudge_writes_verdicts_and_texts_to_a_new_folder(two, bench, capsys):
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert command(capsys, "rejudge", "b", *gate, "--out", "new")[0] == 0
-    assert [gate["state"] for gate in read_run_json(bench.path / "new")["gates"]] == ["holds"]
+    assert [gate["state"] for gate in read_facts(bench.path / "new").entries["gates"]] == ["holds"]
     assert command(capsys, "report", "new", "--no-plots")[0] == 0
     page = (bench.path / "new/report.html").read_text("utf-8")
     assert "<title>Passes: the gate holds" in page
@@ -322,7 +322,7 @@ def test_rejudge_applies_a_new_threshold(bench, capsys):
     assert (code, err) == (0, "")
     assert "verdicts changed: 1 from wrong to right, 0 from right to wrong" in out
     assert [record.outcome for record in read_records(bench.path / "new")] == ["right", "right"]
-    facts = read_run_json(bench.path / "new")
+    facts = read_facts(bench.path / "new").entries
     assert facts["rejudged"]["origin"] == "a"
     assert facts["thresholds"]["wikitq"] == 0.6
     summary = json.loads((bench.path / "new/summary.json").read_text("utf-8"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import MODEL, Process, Script, right, start_pytest, until
 from tests.support.toy_bench import Bench
@@ -91,7 +91,7 @@ def check_kept(process: Process, gate: Gate, through: int) -> None:
     assert len({record.example_id for record in records} - held) == through
     assert {record.outcome for record in records} == {"right"}
     assert all(record.raw for record in records)
-    run = read_run_json(folder)
+    run = read_facts(folder).entries
     assert (run["status"], run["model"]) == ("running", MODEL)
     assert run["end"] is None
 
@@ -193,7 +193,7 @@ def test_a_run_stopped_before_its_first_record_leaves_a_readable_folder(
             run = process.wait()
             assert run.exit_code == 2, run.output
             assert "INTERNALERROR" not in run.output
-    facts = read_run_json(folder)
+    facts = read_facts(folder).entries
     assert facts["status"] == ("running" if killed else "incomplete")
     assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 0)
     assert list(read_records(folder)) == []

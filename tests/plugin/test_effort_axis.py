@@ -15,6 +15,7 @@ from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import Run, Script, right, run_pytest
 
@@ -143,7 +144,7 @@ def test_the_report_has_score_tokens_and_price_of_each_effort(axis: Axis) -> Non
     assert sentence in page
     assert "Score and price of starter by effort" in page
     summary = json.loads((axis.run.folder / "run" / "summary.json").read_text())
-    markdown = summary_markdown(axis.run.facts, summary)
+    markdown = summary_markdown(RunFacts.from_json(axis.run.facts), summary)
     assert "by effort" in markdown
     assert "| <code>medium</code> | 1.000 |" in markdown
 

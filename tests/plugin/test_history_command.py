@@ -52,11 +52,11 @@ def test_the_table_has_each_run_and_what_changed(
     assert first.split()[:3] == ["2026-03-01", "08:00", f"{scope(runs / 'one')['performance']:.3f}"]
     assert change == f"    changed: {CHANGE}"
     assert second.split()[:2] == ["2026-03-02", "08:00"]
-    assert f"  {runs / 'torn'}: run.json is torn or damaged" in lines
+    assert f"  {runs / 'torn'}: run.json cannot be read: it is torn or damaged" in lines
     soup = BeautifulSoup(page.read_text("utf-8"), "html.parser")
     assert len(soup.select("#panel-1 ~ .plots figure svg")) == 3
     assert CHANGE in soup.text
-    assert "torn: run.json is torn or damaged" in soup.text
+    assert "torn: run.json cannot be read: it is torn or damaged" in soup.text
     assert not soup.select("script[src], link, img")
 
 
@@ -80,7 +80,7 @@ def test_without_any_run_one_line_says_why(
     assert main(["history", str(runs / "torn"), str(tmp_path)]) == 2
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
-    assert "torn: run.json is torn or damaged" in printed
+    assert "torn: run.json cannot be read: it is torn or damaged" in printed
     assert f"{tmp_path}: contains no run folder" in printed
 
 
@@ -144,7 +144,7 @@ def test_runs_on_a_branch_are_those_on_disk(
     assert [run["place"] for run in outputs[0]["runs"]] == [
         f"git:runs:kept/nightly runs/{name}/run" for name in ("one", "two")
     ]
-    faults = ["git:runs:kept/nightly runs/torn: run.json is torn or damaged"]
+    faults = ["git:runs:kept/nightly runs/torn: run.json cannot be read: it is torn or damaged"]
     if "nightly" not in place:
         faults.insert(0, "git:runs:kept/half: no run.json, so it is not shown")
     assert outputs[0]["problems"] == faults

@@ -176,8 +176,8 @@ def test_a_second_run_and_rejudging_do_not_call_the_judge(ages):
     parts = registry()
     parts.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
     again = rejudge(ages.path / "run", compat="fixed", registry=parts)
-    assert [record.score for record in again.records] == [0.25, 0.75]
-    assert [record.outcome for record in again.records] == ["wrong", "right"]
+    assert [record.score for record in again.run.records] == [0.25, 0.75]
+    assert [record.outcome for record in again.run.records] == ["wrong", "right"]
     assert len(read_lines(ages.path / "calls.log")) == 4
 
 
@@ -186,8 +186,8 @@ def test_rejudging_without_the_store_is_not_judged(ages):
     parts = registry()
     parts.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
     again = rejudge(ages.path / "run", compat="fixed", registry=parts)
-    assert [record.reason for record in again.records] == ["not_judged", "not_judged"]
-    assert [record.raw for record in again.records] == ["36", "36"]
+    assert [record.reason for record in again.run.records] == ["not_judged", "not_judged"]
+    assert [record.raw for record in again.run.records] == ["36", "36"]
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
             (record.case_id, record.score, dict(record.parts), tuple(record.references))
             for record in records
         ]
-        for records in (again.records, read_records(path))
+        for records in (again.run.records, read_records(path))
     ]
     assert scored[0] == scored[1]
 

@@ -118,11 +118,11 @@ def test_reports_name_the_reason_for_no_verdict(run: tuple[Path, Any]) -> None:
 def test_rejudging_keeps_free_text_without_a_verdict(run: tuple[Path, Any]) -> None:
     folder, _ = run
     whole = rejudge(folder / "run", thresholds={})
-    assert [record.outcome for record in whole.records] == ["right", "right", "scored"]
+    assert [record.outcome for record in whole.run.records] == ["right", "right", "scored"]
     again = rejudge(folder / "run", compat="fixed", data=folder / "data")
     assert (again.rescored, again.better, again.worse) == (0, 0, 0)
     named = rejudge(folder / "run", thresholds={"data": 0.8})
-    assert [record.outcome for record in named.records] == ["right", "right", "right"]
+    assert [record.outcome for record in named.run.records] == ["right", "right", "right"]
 
 
 def test_a_pass_rate_gate_on_free_text_is_undecided(run_again: Callable[..., Any]) -> None:
@@ -188,6 +188,6 @@ def test_rejudging_removes_a_verdict_without_a_threshold(
     ]
     (tmp_path / "run" / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     whole = rejudge(tmp_path / "run", compat=compat, data=folder / "data")
-    [words] = [record for record in whole.records if record.example_id == "words"]
+    [words] = [record for record in whole.run.records if record.example_id == "words"]
     assert (words.outcome, words.passed, words.threshold) == ("scored", None, None)
     assert words.score == pytest.approx(22 / 26)

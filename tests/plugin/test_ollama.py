@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from tests.support.ollama_server import OllamaServer
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_requests_name_the_context_of_the_model(run, pytester):
         assert {options["num_ctx"] for options in server.options} == {131_072}
     done.assert_outcomes(passed=2)
     done.stdout.fnmatch_lines(["*ollama/llama3.2: num_ctx=131072 is sent, so that Ollama reads*"])
-    assert read_run_json(pytester.path / "run")["params_sent"]["num_ctx"] == 131_072
+    assert read_facts(pytester.path / "run").entries["params_sent"]["num_ctx"] == 131_072
 
 
 def test_an_older_server_gets_a_context_that_is_long_enough(run):

@@ -16,7 +16,7 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.pull import UPSTREAM, File
 from pytest_tablebench.datasets.pull._transfer import CHUNK
 from pytest_tablebench.datasets.pull._upstream import matches
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 from tests.support.runs import environment, until
@@ -94,7 +94,7 @@ def test_pytest_runs_on_pulled_files(
     # The model answers Gull to both questions and is right once.
     assert result.parseoutcomes() == {"passed": 1, "failed": 1, "deselected": 1}
     assert {record.dataset for record in read_records(pytester.path / "run")} == {"wikitq"}
-    assert read_run_json(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
+    assert read_facts(pytester.path / "run").entries["datasets"]["wikitq"]["problems"] == []
 
 
 def test_list_names_the_pull_command_until_the_files_exist(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.texts import ExampleText, PromptText, read_texts
 from tests.support.matrix import FULL, reduced
 from tests.support.toy_bench import CONFTEST, SUITE, read_lines
@@ -263,7 +263,7 @@ def test_workers_give_the_same_summary_to_the_byte(alone_and_parallel):
 
 
 def test_workers_give_the_same_run_file_except_for_times(alone_and_parallel):
-    alone, parallel = (read_run_json(path) for path in alone_and_parallel)
+    alone, parallel = (dict(read_facts(path).entries) for path in alone_and_parallel)
     for facts in (alone, parallel):
         del facts["start"], facts["end"]
     assert alone == parallel
@@ -404,12 +404,12 @@ def test_a_newer_schema_is_refused(bench):
     with pytest.raises(SettingsError, match=r"schema 99.*up to 2.*upgrade"):
         list(read_records(bench.path / "run"))
     with pytest.raises(SettingsError, match=r"run\.json has schema 99"):
-        read_run_json(bench.path / "run")
+        read_facts(bench.path / "run")
 
 
 def test_what_is_no_run_folder_is_said(tmp_path):
     with pytest.raises(SettingsError, match=r"is not a run folder: it has no run\.json"):
-        read_run_json(tmp_path)
+        read_facts(tmp_path)
     assert list(read_records(tmp_path)) == []
 
 

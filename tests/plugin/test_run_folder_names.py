@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from pytest_tablebench.results import read_run_json
+from pytest_tablebench.results import read_facts
 from pytest_tablebench.session import kept_run
 from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, read_lines
@@ -74,7 +74,7 @@ def test_a_folder_that_another_run_has_just_made_is_not_used(
     assert ours.name == f"{first.name}-2"
     assert [path.name for path in first.iterdir()] == ["run.json"]
     assert (first / "run.json").read_text("utf-8") == "another's"
-    assert read_run_json(ours)["status"] == "complete"
+    assert read_facts(ours).entries["status"] == "complete"
     assert len(read_lines(ours / "records.jsonl")) == (5 if has_options else 35)
     named = f"tablebench-results/{ours.name}"
     line = f"run folder: {named}" if has_options else f"open the report: {named}/report.html"

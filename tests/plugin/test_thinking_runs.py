@@ -73,7 +73,7 @@ def test_cut_off_replies_are_counted_shown_and_gated(thinking: Run) -> None:
 def test_rejudging_in_reference_mode_scores_whole_replies(thinking: Run) -> None:
     folder = thinking.folder / "run"
     rejudged = rejudge(folder, compat="reference")
-    by_id = {record.example_id: record for record in rejudged.records}
+    by_id = {record.example_id: record for record in rejudged.run.records}
     records = [by_id[example.id] for example in Script(COUNT).examples]
     assert {record.outcome for record in records[len(STYLES) :]} == {"wrong"}
     assert {tuple(record.flags) for record in records[len(STYLES) :]} == {("truncated",)}

@@ -22,6 +22,7 @@ from pytest_tablebench.reports.allure import (
 from pytest_tablebench.reports.allure import _attach as attach
 from pytest_tablebench.reports.allure._shape import kind_of
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import ExampleText, PromptText
 from tests.support.allure_results import (
     RUN,
@@ -277,7 +278,13 @@ def test_the_mode_summary_has_one_result_per_configuration(tmp_path: Path) -> No
 def test_models_of_one_run_have_different_ids(tmp_path: Path) -> None:
     for model in ("one", "two"):
         records = [make("a", case_id=f"wikitq/a/html/none/{model}", model=model)]
-        write_allure(records, tmp_path, run={**RUN, "model": model}, mode="summary", environ={})
+        write_allure(
+            records,
+            tmp_path,
+            run=RunFacts.from_json({**RUN, "model": model}),
+            mode="summary",
+            environ={},
+        )
     assert len({result["historyId"] for result in results(tmp_path).values()}) == 2
 
 

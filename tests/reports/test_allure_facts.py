@@ -18,6 +18,7 @@ from pytest_tablebench.reports.allure._facts import (
     environment_text,
     executor,
 )
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.allure_results import RUN, make, results, write
 
 
@@ -33,7 +34,7 @@ def test_the_environment_lists_the_settings_of_the_run() -> None:
         "cost_usd": None,
         "seed": 0,
     }
-    assert environment_text(run, "wrong").splitlines() == [
+    assert environment_text(RunFacts.from_json(run), "wrong").splitlines() == [
         "model=openai/gpt=x: y",
         "api_base=http://host/v1?sha256:009c593cdd9d",
         "seed=0",
@@ -58,7 +59,8 @@ def test_the_environment_has_pass_rate_and_robustness_of_each_dataset() -> None:
     # Both examples range by .5 over the two serializers, and one case of four is right.
     text = "25.0 % right, range 0.500 (robustness 0.500)"
     assert figures == {"wikitq": text}
-    lines = environment_text({"model": "m", "seed": 0}, "all", figures=figures).splitlines()
+    run = RunFacts.from_json({"model": "m", "seed": 0})
+    lines = environment_text(run, "all", figures=figures).splitlines()
     assert lines[:3] == ["model=m", f"dataset.wikitq={text}", "seed=0"]
     single = dataset_figures(summarize(records[:2]))["wikitq"]
     assert single.endswith("no robustness: one configuration")
@@ -72,7 +74,7 @@ def test_a_summary_of_configurations_shows_the_figures_of_the_dataset(tmp_path: 
 
 @given(st.text(max_size=40))
 def test_any_value_stays_on_one_line_of_the_environment(text: str) -> None:
-    written = environment_text({"model": f"x{text}"}, "all")
+    written = environment_text(RunFacts.from_json({"model": f"x{text}"}), "all")
     assert written.isascii()
     assert [line.split("=")[0] for line in written.splitlines()] == [
         "model",
@@ -82,7 +84,7 @@ def test_any_value_stays_on_one_line_of_the_environment(text: str) -> None:
 
 def test_lines_of_other_tools_in_the_environment_are_kept() -> None:
     before = "browser=chromium\nmodel=old\n"
-    assert environment_text({"model": "é\\"}, "all", before).splitlines() == [
+    assert environment_text(RunFacts.from_json({"model": "é\\"}), "all", before).splitlines() == [
         "browser=chromium",
         "model=\\u00e9\\\\",
         "allure=all",
@@ -101,7 +103,7 @@ GITHUB = {
 
 
 def test_the_executor_is_the_job_and_contains_no_token(tmp_path: Path) -> None:
-    write_allure([make("a")], tmp_path, run=RUN, mode="all", environ=GITHUB)
+    write_allure([make("a")], tmp_path, run=RunFacts.from_json(RUN), mode="all", environ=GITHUB)
     assert json.loads((tmp_path / "executor.json").read_text()) == {
         "name": "GitHub Actions",
         "type": "github",

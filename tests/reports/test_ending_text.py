@@ -20,6 +20,7 @@ from pytest_tablebench.reports.ending_text import (
     rerun_line,
 )
 from pytest_tablebench.reports.formats import fitting, left_out_lines
+from pytest_tablebench.results.run_facts import RunFacts
 
 
 def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer") -> Outlier:
@@ -129,6 +130,8 @@ def test_reasons_for_cases_that_do_not_apply_are_counted_if_there_are_several() 
     run: dict[str, Any] = {
         "by_dataset": {"a": {"does_not_apply": {"why": 91}}, "b": {"does_not_apply": {}}}
     }
-    assert left_out_lines(run) == ["a: 91 cases do not apply: why"]
+    assert left_out_lines(RunFacts.from_json(run)) == ["a: 91 cases do not apply: why"]
     run["by_dataset"]["a"]["does_not_apply"]["or"] = 1200
-    assert left_out_lines(run) == ["a: 1,291 cases do not apply: why 91, or 1,200"]
+    assert left_out_lines(RunFacts.from_json(run)) == [
+        "a: 1,291 cases do not apply: why 91, or 1,200"
+    ]

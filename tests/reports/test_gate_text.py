@@ -9,6 +9,7 @@ from pytest_tablebench.claims.gates import GateResult, judge_gates
 from pytest_tablebench.reports.gate_text import gate_lines
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html._facts import verdict
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.page_files import page
 from tests.support.run_folders import GRID, record
 
@@ -28,7 +29,7 @@ def columns(line):
 def test_the_table_has_a_row_and_a_reason_per_gate_and_a_verdict():
     records = cases([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, None])
     gates = ["toy.performance >= 0.5", "all.no_answer <= 0.05"]
-    lines = gate_lines(judge_gates(records, gates), {})
+    lines = gate_lines(judge_gates(records, gates), RunFacts())
     assert columns(lines[0])[:3] == ["gate", "state", "estimate"]
     first, second = columns(lines[1]), columns(lines[2])
     assert first[:3] == ["toy.performance >= 0.5", "undecided", "0.6667"]
@@ -43,13 +44,13 @@ def test_the_table_has_a_row_and_a_reason_per_gate_and_a_verdict():
 def test_differences_to_a_baseline_show_their_sign():
     before, after = cases([1, 0, 0, 0], [0] * 4), cases([1, 1, 0, 0], [0, 0, 0, 1])
     [result] = judge_gates(after, ["toy.performance >= baseline - 0.05"], before)
-    row = columns(gate_lines([result], {})[1])
+    row = columns(gate_lines([result], RunFacts())[1])
     assert (row[2], row[4]) == ("+0.2500", "-0.0500")
 
 
 def test_unknown_values_are_dashes_and_text_is_escaped():
     result = GateResult(gate="\x1b[2Jx", estimate=None, bound=0.5, reason="a\nb\u202e")
-    lines = gate_lines([result], {})
+    lines = gate_lines([result], RunFacts())
     assert columns(lines[1])[1:5] == ["undecided", "-", "-", "0.5000"]
     assert all(line.isprintable() for line in lines)
 
@@ -67,11 +68,11 @@ def test_every_verdict_names_its_stored_answers_and_unusable_rows():
     }
     rows = "left out, because they cannot be used: 2 rows of toy"
     basis = "44 of 64 answers were stored before this run, the newest 3 days ago; not "
-    assert gate_lines([result], run)[-2:] == [f"{basis}<b>named</b>", rows]
+    assert gate_lines([result], RunFacts.from_json(run))[-2:] == [f"{basis}<b>named</b>", rows]
     without = run | {"store_hits": 0, "datasets": {}}
-    assert gate_lines([result], without)[-1] == "The gate holds."
-    summary = unescape(summary_markdown(run, {"benchmarks": {}}, [result]))
-    notes = "\n".join(verdict([result], run, [])["notes"])
+    assert gate_lines([result], RunFacts.from_json(without))[-1] == "The gate holds."
+    summary = unescape(summary_markdown(RunFacts.from_json(run), {"benchmarks": {}}, [result]))
+    notes = "\n".join(verdict([result], RunFacts.from_json(run), [])["notes"])
     assert all(text in place for text in (basis, rows) for place in (summary, notes))
 
 
@@ -79,7 +80,9 @@ def test_every_report_says_what_decides_an_undecided_gate(tmp_path):
     # All equal: 1 - .025^(1/n) <= .2 from 17 examples on.
     [result] = judge_gates(cases(*[[1] * 4] * 3), ["toy.pass_rate >= 0.8"])
     words = "about 17 examples (14 more) would make the gate hold"
-    assert any(f"To decide it: {words}" in line for line in gate_lines([result], {}))
-    assert words in unescape(summary_markdown({"model": "m"}, {"benchmarks": {}}, [result]))
+    assert any(f"To decide it: {words}" in line for line in gate_lines([result], RunFacts()))
+    assert words in unescape(
+        summary_markdown(RunFacts.from_json({"model": "m"}), {"benchmarks": {}}, [result])
+    )
     text = page(tmp_path, [], gates=[result]).get_text()
     assert text.count(words) == 2  # in the verdict, and in the table of gates

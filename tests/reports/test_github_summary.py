@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.claims.compare import RunComparison, RunFacts, ScopeComparison
+from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
 from pytest_tablebench.claims.compare._types import Answers
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.paired import PairedEstimate
@@ -24,6 +24,8 @@ from pytest_tablebench.reports.github import (
     write_summary,
 )
 from pytest_tablebench.results import ScoreRow
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 
 RUN = {
     "model": "gpt-x",
@@ -88,7 +90,7 @@ def rows(markdown: str) -> list[list[str]]:
 
 
 def test_the_dataset_table_has_the_figures_of_the_summary() -> None:
-    table = rows(summary_markdown(RUN, SUMMARY))
+    table = rows(summary_markdown(RunFacts.from_json(RUN), SUMMARY))
     assert table[0] == [
         "dataset", "performance", "95 % interval", "robustness", "pass rate", "no answer",
         "examples", "cases",
@@ -104,17 +106,21 @@ def test_the_dataset_table_has_the_figures_of_the_summary() -> None:
 
 
 def test_the_heading_names_model_cases_and_cost() -> None:
-    text = html.unescape(summary_markdown(RUN, SUMMARY))
+    text = html.unescape(summary_markdown(RunFacts.from_json(RUN), SUMMARY))
     assert "## Table benchmark: <code>gpt-x</code>" in text
     assert "5 cases, compat <code>fixed</code>, 1,200 calls paid, cost 1.50 USD" in text
     assert "<code>no answer by reason: timeout 1</code>" in text
-    assert "cost unknown" in summary_markdown({**RUN, "cost_usd": None}, SUMMARY)
+    assert "cost unknown" in summary_markdown(
+        RunFacts.from_json({**RUN, "cost_usd": None}), SUMMARY
+    )
 
 
 def test_a_run_cut_off_is_marked() -> None:
-    text = summary_markdown({**RUN, "status": "incomplete", "cases_planned": 35_000}, SUMMARY)
+    text = summary_markdown(
+        RunFacts.from_json({**RUN, "status": "incomplete", "cases_planned": 35_000}), SUMMARY
+    )
     assert "The run was interrupted: 5 of 35,000 cases are recorded." in text
-    assert "cut off" not in summary_markdown(RUN, SUMMARY)
+    assert "cut off" not in summary_markdown(RunFacts.from_json(RUN), SUMMARY)
 
 
 @pytest.mark.parametrize(
@@ -126,13 +132,15 @@ def test_a_run_cut_off_is_marked() -> None:
     ],
 )
 def test_the_verdict_is_the_first_line(states: list[str], verdict: str) -> None:
-    text = summary_markdown(RUN, SUMMARY, [gate(state) for state in states])
+    text = summary_markdown(RunFacts.from_json(RUN), SUMMARY, [gate(state) for state in states])
     assert text.splitlines()[2] == verdict
 
 
 def test_the_gate_table_has_a_row_per_gate() -> None:
     text = summary_markdown(
-        RUN, SUMMARY, [gate("undecided"), gate("holds", "run.cost <= 20", interval=None)]
+        RunFacts.from_json(RUN),
+        SUMMARY,
+        [gate("undecided"), gate("holds", "run.cost <= 20", interval=None)],
     )
     table_rows = rows(text)
     assert table_rows[1] == [
@@ -143,7 +151,7 @@ def test_the_gate_table_has_a_row_per_gate() -> None:
 
 
 def comparison(worse: int = 12) -> RunComparison:
-    side = RunFacts("a", "old|model", "complete", 10, 10, 0, "fixed", "0.1")
+    side = Run(Path("a"), RunFacts(model="old|model", cases_planned=0), new_records=())
     difference = PairedEstimate(
         before=0.5,
         after=0.25,
@@ -172,7 +180,7 @@ def comparison(worse: int = 12) -> RunComparison:
 
 
 def test_the_comparison_lists_differences_and_flips() -> None:
-    text = summary_markdown(RUN, SUMMARY, comparison=comparison())
+    text = summary_markdown(RunFacts.from_json(RUN), SUMMARY, comparison=comparison())
     row = next(row for row in rows(text) if row[0] == "wikitq" and "-0.250" in row)
     assert row == [
         "wikitq", "0.500", "0.250", "-0.250", "-0.400 to -0.100", "0.004", "2", "12"
@@ -189,7 +197,7 @@ def test_the_comparison_lists_differences_and_flips() -> None:
 
 def test_changes_against_snapshots_are_counted_and_flips_listed() -> None:
     kinds = {"a/1": "same text", "a/2": "same text", "a/3": "verdict flipped"}
-    plain = html.unescape(summary_markdown(RUN, SUMMARY, snapshots=kinds))
+    plain = html.unescape(summary_markdown(RunFacts.from_json(RUN), SUMMARY, snapshots=kinds))
     assert "<code>same text</code> 2, <code>verdict flipped</code> 1" in plain
     assert "- <code>a/3</code>" in plain
     assert "- <code>a/1</code>" not in plain
@@ -204,15 +212,19 @@ def test_changes_against_snapshots_are_counted_and_flips_listed() -> None:
     ],
 )
 def test_the_report_is_linked(link: str, shown: str) -> None:
-    assert f"[Full report]{shown}" in summary_markdown(RUN, SUMMARY, report_link=link)
+    assert f"[Full report]{shown}" in summary_markdown(
+        RunFacts.from_json(RUN), SUMMARY, report_link=link
+    )
 
 
 def test_outside_the_run_folder_the_report_is_named_without_a_link() -> None:
-    text = summary_markdown(RUN, SUMMARY, report_link="report.html", elsewhere=True)
+    text = summary_markdown(
+        RunFacts.from_json(RUN), SUMMARY, report_link="report.html", elsewhere=True
+    )
     assert "](" not in text
     assert "report.html" in html.unescape(text)
     address = "https://ci.example/run/1"
-    text = summary_markdown(RUN, SUMMARY, report_link=address, elsewhere=True)
+    text = summary_markdown(RunFacts.from_json(RUN), SUMMARY, report_link=address, elsewhere=True)
     assert f"[Full report]({address})" in text
 
 
@@ -220,7 +232,7 @@ def test_outside_the_run_folder_the_report_is_named_without_a_link() -> None:
     "address", ["javascript:alert(1)", "data:text/html,x", "JavaScript://%0aalert(1)"]
 )
 def test_an_address_that_runs_a_script_is_no_link(address: str) -> None:
-    text = summary_markdown(RUN, SUMMARY, report_link=address)
+    text = summary_markdown(RunFacts.from_json(RUN), SUMMARY, report_link=address)
     assert "](" not in text
     assert address in html.unescape(text)
 
@@ -249,7 +261,7 @@ PAYLOADS = [
 def test_hostile_text_is_escaped(payload: str) -> None:
     cells = [cell("a", 1.0, payload, benchmark=payload), cell("b", None, payload, reason=payload)]
     text = summary_markdown(
-        {**RUN, "model": payload, "compat": payload},
+        RunFacts.from_json({**RUN, "model": payload, "compat": payload}),
         summarize(cells),
         [gate("fails", payload, reason=payload)],
         comparison=None,
@@ -283,7 +295,9 @@ def check_dead(markdown: str) -> None:
 def test_a_summary_is_never_longer_than_the_limit() -> None:
     cells = [cell("a", 1.0, f"{n}" + "|" * 120) for n in range(700)]
     snapshots = {f"case {n}": f"kind {n}" + "|" * 60 for n in range(5000)}
-    text = summary_markdown(RUN, summarize(cells), snapshots=snapshots, report_link="r.html")
+    text = summary_markdown(
+        RunFacts.from_json(RUN), summarize(cells), snapshots=snapshots, report_link="r.html"
+    )
     assert len(text.encode("utf-8")) <= STEP_SUMMARY_LIMIT
     assert "rows more" in text
     assert "Cut here" in text

@@ -9,7 +9,9 @@ import pytest
 
 from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._judges import judge_agreement
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
+from pytest_tablebench.results.run import Run, RunRow
+from pytest_tablebench.results.run_facts import RunFacts
+from tests.support.paper_runs import paper_run
 from tests.support.run_folders import record, write_run
 
 MARKS = [0.0, 0.5, 1.0]
@@ -20,7 +22,7 @@ RANK = 0.75**0.5
 """Ranks 1, 2, 3 against 1, 2.5, 2.5: 1.5 / (sqrt(2) sqrt(1.5))."""
 
 
-def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
+def run(marks: list[float], judge: str | None, **facts: Any) -> Run:
     rows = tuple(
         RunRow(
             "own", "d", str(number), "html", "none", mark, mark > 0.3, None,
@@ -28,7 +30,9 @@ def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
         )
         for number, mark in enumerate(marks)
     )  # fmt: skip
-    return RunData(Path("run"), "m", {"model": "m", "judge": judge, **facts}, rows)
+    return paper_run(
+        Path("run"), "m", RunFacts.from_json({"model": "m", "judge": judge, **facts}), rows
+    )
 
 
 def test_two_runs_over_the_same_answers_have_an_agreement_of_judges() -> None:
@@ -62,10 +66,8 @@ def test_a_constant_judge_has_a_reason_instead_of_a_figure() -> None:
     assert table.row_notes == ("one of them gave all answers the same marks",)
 
 
-@pytest.mark.parametrize(
-    "rejudged", ["x", {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}]
-)
-def test_damaged_facts_of_a_rejudged_run_are_ignored(rejudged: object) -> None:
+def test_damaged_facts_of_a_rejudged_run_are_ignored() -> None:
+    rejudged = {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}
     assert judge_agreement([run(MARKS, "a/x", rejudged=rejudged)]) is None
 
 

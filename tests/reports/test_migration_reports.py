@@ -13,7 +13,7 @@ from pytest_tablebench.claims.migration import Change, Migration, judge_migratio
 from pytest_tablebench.reports.html.migration import write_migration_page
 from pytest_tablebench.reports.migration_comment import COMMENT_LIMIT, migration_comment
 from pytest_tablebench.reports.migration_text import choice_line, migration_lines
-from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results.run import load_run
 from tests.support.run_folders import record, write_run
 
 HOSTILE = "<img src=x onerror=alert(1)>|@someone #1 `x`\x1b[31m\n::error::"

@@ -13,8 +13,8 @@ from pytest_tablebench.reports.html import PageAhead, _ahead, write_page
 from pytest_tablebench.reports.html._details import DETAILS
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.message import CaseMessage, MadeRecord
+from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, ExampleText, example_key, read_texts
 from tests.support.page_runs import make_records, record, write_run
 
@@ -48,7 +48,7 @@ def packed(records: Sequence[Record], run: Path, folder: Path) -> PageAhead:
     return ahead
 
 
-def pages(run: LoadedRun, ahead: PageAhead, folder: Path) -> tuple[str, str]:
+def pages(run: Run, ahead: PageAhead, folder: Path) -> tuple[str, str]:
     """Return the page with and without what was packed ahead."""
     write_page(run, folder / "ahead.html", ahead=ahead)
     write_page(load_run(run.path), folder / "folder.html")

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.html._case_columns import case_columns, rerun_words, run_key
 from pytest_tablebench.reports.html._pack import pack
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
 
@@ -89,18 +90,26 @@ def test_node_ids_equal_those_of_pytest_where_names_are_shortened() -> None:
 
 
 def test_the_command_for_a_case_has_the_settings_of_the_run() -> None:
-    assert sorted(rerun_words(RUN)) == [
+    assert sorted(rerun_words(RunFacts.from_json(RUN))) == [
         "--bench-limit=20",
         "--bench-param=stop=it's",
         "--bench-param=temperature=0.5",
     ]
-    assert "--bench-compat=reference" in rerun_words({**RUN, "compat": "reference"})
-    assert rerun_words({**RUN, "limit": None, "params": {"api_key": "***"}}) == []
+    assert "--bench-compat=reference" in rerun_words(
+        RunFacts.from_json({**RUN, "compat": "reference"})
+    )
+    assert (
+        rerun_words(RunFacts.from_json({**RUN, "limit": None, "params": {"api_key": "***"}})) == []
+    )
 
 
 def test_notes_of_a_reader_belong_to_the_run_not_to_its_folder() -> None:
-    assert run_key(RUN) == run_key({**RUN, "status": "complete"})
-    assert run_key(RUN) != run_key({**RUN, "start": "2026-03-01T11:00:00+00:00"})
+    assert run_key(RunFacts.from_json(RUN)) == run_key(
+        RunFacts.from_json({**RUN, "status": "complete"})
+    )
+    assert run_key(RunFacts.from_json(RUN)) != run_key(
+        RunFacts.from_json({**RUN, "start": "2026-03-01T11:00:00+00:00"})
+    )
 
 
 def test_the_page_lists_texts_that_it_contains_only_in_part(tmp_path: Path) -> None:
@@ -128,5 +137,5 @@ def test_the_page_lists_texts_that_it_contains_only_in_part(tmp_path: Path) -> N
 
 def test_the_command_for_a_case_names_the_folder_of_printed_prompts() -> None:
     run = {"prompts": "0123 (tcot)", "prompts_folder": "/papers/prompts"}
-    assert rerun_words(run) == ["--bench-prompts=/papers/prompts"]
-    assert rerun_words({"prompts": None}) == []
+    assert rerun_words(RunFacts.from_json(run)) == ["--bench-prompts=/papers/prompts"]
+    assert rerun_words(RunFacts.from_json({"prompts": None})) == []

@@ -13,8 +13,6 @@ from pytest_tablebench.reports.paper._further_tables import open_groups
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, leaderboard_beside
 from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import (
-    RunData,
-    RunRow,
     differences,
     run_remarks,
     runs_by_mode,
@@ -25,7 +23,10 @@ from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.reports.paper.text import (
     terminal_lines,
 )
+from pytest_tablebench.results.run import Run, RunRow
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.tables.perturbations import GRID
+from tests.support.paper_runs import paper_run
 
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
 
@@ -33,9 +34,9 @@ SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "co
 # Differences between runs
 
 
-def run_data(model: str, scored: list[RunRow], **facts: Any) -> RunData:
-    usual = {"compat": "fixed", "seed": 0, "cases_planned": len(scored)}
-    return RunData(Path("runs") / model, model, usual | facts, tuple(scored))
+def run_data(model: str, scored: list[RunRow], **facts: Any) -> Run:
+    usual = {"model": model, "compat": "fixed", "seed": 0, "cases_planned": len(scored)}
+    return paper_run(Path("runs") / model, model, RunFacts.from_json(usual | facts), tuple(scored))
 
 
 def cells(
@@ -135,7 +136,8 @@ def test_a_run_cut_off_or_without_answers_has_a_remark():
 
 
 def test_two_runs_of_a_model_are_named_by_their_folders():
-    first, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
+    first = run_data("a", cells("a"))
+    two = paper_run(Path("again"), "a", first.facts, first.rows)
     named = with_distinct_labels([first, run_data("b", cells("b")), two])
     assert [run.model for run in named] == ["a", "b", "again"]
     for run in named:
@@ -145,13 +147,13 @@ def test_two_runs_of_a_model_are_named_by_their_folders():
 def test_runs_of_a_model_in_different_modes_are_named_by_their_modes():
     first = run_data("a", cells("a"))
     tree = [replace(row, strategy="treethinker") for row in first.rows]
-    other = replace(first, path=Path("b"), rows=tuple(tree))
+    other = paper_run(Path("b"), "a", first.facts, tree)
     assert [run.model for run in with_distinct_labels([first, other])] == [
         "a (direct, text)",
         "a (treethinker, text)",
     ]
     # Two runs have the same mode, so they are named by their folders.
-    third = replace(other, path=Path("c"))
+    third = paper_run(Path("c"), "a", first.facts, tree)
     assert [run.model for run in with_distinct_labels([first, other, third])] == ["a", "b", "c"]
 
 
@@ -186,7 +188,9 @@ def test_an_analysis_says_what_it_ranks(runs, ranked):
     data = []
     for number, (model, strategy) in enumerate(runs):
         rows = tuple(replace(row, strategy=strategy) for row in cells(model))
-        data.append(RunData(Path(f"runs/{number}"), model, {"model": model}, rows))
+        run = Run(Path(f"runs/{number}"), RunFacts(model=model), label=model)
+        run.rows = rows
+        data.append(run)
     tree = analysis_of(with_distinct_labels(data), "b")
     assert tree["ranked"] == ranked
     titles = [table.title for table in paper_tables(tree)]
@@ -291,8 +295,8 @@ def test_a_model_of_the_paper_is_compared_with_its_published_row():
 def test_a_run_over_some_datasets_is_compared_by_dataset():
     run = run_data("gpt-4o", torr("gpt-4o", ["finqa"]), compat="reference")
     # A second run is named by its folder and still recognized as the same model.
-    other = replace(run, model="again", run={**run.run, "model": "gpt-4o"})
-    board = leaderboard([other])
+    run.label = "again"
+    board = leaderboard([run])
     assert board is not None
     words = "compared with the published gpt-4o: FinQA published .39, here .500; performance and"
     assert board.row_notes[0].startswith(words)

@@ -20,10 +20,12 @@ from pytest_tablebench.reports.paper._realhit import (
 )
 from pytest_tablebench.reports.paper._realhit_serializers import serializer_figure, serializer_means
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper._table_map import map_figure
+from pytest_tablebench.results.run import Run, RunRow
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.table_map import MappedTable
 from pytest_tablebench.results.texts import TEXTS, TextWriter
+from tests.support.paper_runs import paper_run
 
 CHART: dict[str, Any] = {"pass@1": 0.0, "ecr": 1.0}
 
@@ -35,8 +37,8 @@ def row(dataset: str, tokens: str = "<10K", **parts: float) -> RunRow:
     )  # fmt: skip
 
 
-def run(*rows: RunRow, **facts: Any) -> RunData:
-    return RunData(Path("run"), "m", facts, rows)
+def run(*rows: RunRow, **facts: Any) -> Run:
+    return paper_run(Path("run"), "m", RunFacts.from_json(facts), rows)
 
 
 OWN = (
@@ -196,7 +198,7 @@ def test_variants_of_treethinker_have_a_table_with_their_measures() -> None:
 
 
 def test_table_sizes_of_a_run_are_listed_with_table_8(tmp_path: Path) -> None:
-    with_texts = RunData(tmp_path, "m", {}, (row("realhit_fc"),))
+    with_texts = paper_run(tmp_path, "m", RunFacts(), (row("realhit_fc"),))
     assert realhit_tables([with_texts]) is None
     writer = TextWriter(tmp_path / TEXTS)
     for count in range(1, 11):
@@ -216,7 +218,7 @@ def test_table_sizes_of_a_run_are_listed_with_table_8(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def structured(tmp_path: Path) -> RunData:
+def structured(tmp_path: Path) -> Run:
     """Return a run over a flat table and over an oversized structured table."""
     writer = TextWriter(tmp_path / TEXTS)
     flat = {"header": ["City", "Visitors"], "rows": [["Oslo", 3]]}
@@ -236,10 +238,10 @@ def structured(tmp_path: Path) -> RunData:
     writer.close()
     plain = replace(row("realhit_fc"), cluster="city-table01")
     large = replace(row("realhit_fc_long"), benchmark="realhitbench_long", cluster="sales-table01")
-    return RunData(tmp_path, "m", {}, (plain, large))
+    return paper_run(tmp_path, "m", RunFacts(), (plain, large))
 
 
-def test_the_structure_of_a_table_is_scored_by_rules(structured: RunData) -> None:
+def test_the_structure_of_a_table_is_scored_by_rules(structured: Run) -> None:
     board = realhit_tables([structured])
     assert board is not None
     # By hand, the mean of a flat table (nothing) and the other: its columns' header has a second
@@ -249,7 +251,7 @@ def test_the_structure_of_a_table_is_scored_by_rules(structured: RunData) -> Non
 
 
 def test_the_structure_of_a_table_is_scored_by_marks_from_a_file(
-    structured: RunData, tmp_path: Path
+    structured: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "complexity.csv"
     heads = [f"{name} by model" for name in ("column header", "row header", "partition")]

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import DataError, analyse
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.reports.paper._runs import RunData, RunRow, differences
+from pytest_tablebench.reports.paper._runs import differences
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import ScoreRow, ScoreTable
 from pytest_tablebench.results.analyses.grid import read_scores
+from pytest_tablebench.results.run import RunRow
+from pytest_tablebench.results.run_facts import RunFacts
+from tests.support.paper_runs import paper_run
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The paper's analyses
@@ -97,8 +100,8 @@ def test_reports_read_repeats(tmp_path):
         )
 
     runs = [
-        RunData(tmp_path / "once", "a", {"repeats": 1}, rows(1)),
-        RunData(tmp_path / "often", "b", {"repeats": 3}, rows(3)),
+        paper_run(tmp_path / "once", "a", RunFacts.from_json({"repeats": 1}), rows(1)),
+        paper_run(tmp_path / "often", "b", RunFacts.from_json({"repeats": 3}), rows(3)),
     ]
     assert analyse(runs[1].rows)["performance"]["by_model"]["m"]["value"] == 1.0
     assert [text for text in differences(runs) if "repeats" in text] == [

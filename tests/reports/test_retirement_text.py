@@ -19,6 +19,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan_text import plan_lines
 from pytest_tablebench.reports.retirement_text import SOON, retirement_line, retirement_lines
 from pytest_tablebench.results import ScoreRow
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan
 from tests.support.run_folders import write_run
@@ -83,11 +84,11 @@ RUN = {
 
 
 def test_the_lines_of_a_run_come_from_its_file() -> None:
-    assert retirement_lines(RUN, date(2026, 11, 24)) == [
+    assert retirement_lines(RunFacts.from_json(RUN), date(2026, 11, 24)) == [
         f"{MODEL} retires in 37 days (2026-12-31)",
         "judge j has been retired since 2026-11-20",
     ]
-    assert retirement_lines({"model": MODEL}, date(2026, 11, 24)) == []
+    assert retirement_lines(RunFacts.from_json({"model": MODEL}), date(2026, 11, 24)) == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_the_run_file_records_only_days_that_are_known(
         ModelPlan("j", 1, 1, 0, 1, judges=True, deprecation_date=days[1]),
     ]
     writer.learn_plans(map(asdict, plans))
-    run = writer.run_data("m")
+    run = writer.run_facts("m").entries
     assert {name: day for name, day in run.items() if name.endswith("date")} == expected
 
 
@@ -116,9 +117,12 @@ def test_the_summary_has_the_line_and_nothing_else_changes() -> None:
     facts |= {"serializer": "csv", "perturbation": "none"}
     summary = summarize([ScoreRow(**facts, score=1.0, passed=True, reason=None)])
     run = {"model": MODEL, "status": "complete", "cost_usd": 1.0, "compat": "fixed"}
-    plain = summary_markdown(run, summary)
-    assert summary_markdown({**run, **RUN}, summary, today=date(2026, 9, 1)) == plain
-    text = summary_markdown({**run, **RUN}, summary, today=date(2026, 11, 24))
+    plain = summary_markdown(RunFacts.from_json(run), summary)
+    assert (
+        summary_markdown(RunFacts.from_json({**run, **RUN}), summary, today=date(2026, 9, 1))
+        == plain
+    )
+    text = summary_markdown(RunFacts.from_json({**run, **RUN}), summary, today=date(2026, 11, 24))
     kept = [line for line in text.splitlines() if line and "retire" not in line]
     assert kept == [line for line in plain.splitlines() if line]
     assert "retires in 37 days &#40;2026&#45;12&#45;31&#41;" in text

@@ -10,13 +10,15 @@ import pytest
 
 from pytest_tablebench.reports.paper import write_report
 from pytest_tablebench.reports.paper._published import published
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper._skills import treb_leaderboard
+from pytest_tablebench.results.run import Run, RunRow
+from pytest_tablebench.results.run_facts import RunFacts
+from tests.support.paper_runs import paper_run
 
 SKILLS = {"TU": "fact", "TBO": "query", "TCO": "sum", "DA": "outliers", "ADA": "steps"}
 
 
-def run(strategy: str, score: float, *, judged: bool = True, cost: float | None = 0.25) -> RunData:
+def run(strategy: str, score: float, *, judged: bool = True, cost: float | None = 0.25) -> Run:
     parts = {"llm_score": score} if judged else {"em": score}
     rows = tuple(
         RunRow(
@@ -27,7 +29,7 @@ def run(strategy: str, score: float, *, judged: bool = True, cost: float | None 
         for skill, name in SKILLS.items()
     )  # fmt: skip
     facts = {"model": "m", "cases_planned": len(rows)}
-    return RunData(Path(f"run-{strategy}"), "m", facts, rows)
+    return paper_run(Path(f"run-{strategy}"), "m", RunFacts.from_json(facts), rows)
 
 
 def test_published_rows_equal_the_papers_and_overall_is_the_mean_of_five() -> None:
@@ -86,7 +88,7 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
 
 def test_a_report_of_one_run_in_several_strategies_has_the_tables(tmp_path: Path) -> None:
     first, second = run("tcot", 0.4), run("pot", 0.8)
-    both = RunData(first.path, "m", first.run, (*first.rows, *second.rows))
+    both = paper_run(first.path, "m", first.facts, (*first.rows, *second.rows))
     report = write_report([both], tmp_path / "report", plots=False)
     (board,) = report.boards
     assert board.rows[0][-1] == 0.8
@@ -103,4 +105,4 @@ def test_without_tagged_skills_there_is_no_leaderboard() -> None:
         replace(row, score=1.0, strategy="direct", parts={}, tags={}, cost_usd=None)
         for row in plain.rows
     )
-    assert treb_leaderboard([RunData(plain.path, "m", {}, rows)]) is None
+    assert treb_leaderboard([paper_run(plain.path, "m", RunFacts(), rows)]) is None

@@ -135,7 +135,7 @@ def test_two_tests_make_one_record_in_any_order(
     assert (summary["pass_rate"], summary["n_cases"]) == (score, 1)
     checks = summary["datasets"]["toy"]["checks"]
     assert {name: check["pass_rate"] for name, check in checks.items()} == line["checks"]
-    data = writer.run_data("m")
+    data = writer.run_facts("m").entries
     assert (data["calls_paid"], data["store_hits"], data["cases_recorded"]) == (1, 0, 1)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import RunFolder, folder, read_run_json
+from pytest_tablebench.results import RunFolder, folder, read_facts
 from pytest_tablebench.results.folder import claim_folder
 from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
@@ -89,5 +89,5 @@ def test_only_one_of_two_runs_claims_a_folder_that_both_found_empty(tmp_path, mo
         RunFolder(tmp_path)
     first.append("{}\n")
     first.close()
-    assert read_run_json(tmp_path)["model"] == "first"
+    assert read_facts(tmp_path).entries["model"] == "first"
     assert below(tmp_path) == ["records.jsonl", "run.json"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.gate_rows import cell, judge, rows
 
 
@@ -56,17 +57,20 @@ def test_failures_that_cluster_in_examples_widen_the_interval():
         # A killed run records only what it knew at its start.
         ({"cost_usd": None, "calls_paid": 0, "status": "running"}, "undecided"),
         ({"cost_usd": 0.5, "calls_paid": 1, "status": "running"}, "undecided"),
-        (None, "undecided"),
+        ({}, "undecided"),
     ],
 )
 def test_cost_is_read_from_the_run(run, state):
-    result = judge("run.cost <= 20", rows([1.0]), run=run)
+    result = judge("run.cost <= 20", rows([1.0]), run=RunFacts.from_json(run))
     assert result.state == result.state_point == state
     assert result.reason
 
 
 def test_cost_is_compared_with_the_cost_of_the_baseline():
     result = judge(
-        "run.cost <= baseline + 1", rows([1.0]), run={"cost_usd": 5.0}, baseline_run={"cost_usd": 3}
+        "run.cost <= baseline + 1",
+        rows([1.0]),
+        run=RunFacts.from_json({"cost_usd": 5.0}),
+        baseline_run=RunFacts.from_json({"cost_usd": 3}),
     )
     assert (result.estimate, result.state) == (2.0, "fails")

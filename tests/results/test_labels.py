@@ -20,8 +20,8 @@ from pytest_tablebench.results.label_cases import label_cases
 from pytest_tablebench.results.label_sample import mark_bin, propose_sample
 from pytest_tablebench.results.labelled_cases import labelled_cases
 from pytest_tablebench.results.labels import LABELS, Label, read_labels
-from pytest_tablebench.results.loaded_run import load_run
 from pytest_tablebench.results.record import Record, answer_mark
+from pytest_tablebench.results.run import load_run
 from tests.support.page_files import block
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.claims.summary import new_summary
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 from tests.support.run_folders import GRID, record, write_run
 
@@ -20,16 +20,15 @@ SCORED: dict[str, list[float | None]] = {"e1": [1, 0.5, 0.25, 0], "e2": [0.5, 0.
 def test_a_threshold_changes_verdicts_and_no_score(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
     rejudged = rejudge(run, thresholds={"toy": 0.5})
-    assert [case.outcome for case in rejudged.records] == [
+    assert [case.outcome for case in rejudged.run.records] == [
         *("right", "right", "wrong", "wrong"),
         *("right", "right", "no_answer", "right"),
     ]
-    assert [case.score for case in rejudged.records] == [1, 0.5, 0.25, 0, 0.5, 0.5, None, 1]
+    assert [case.score for case in rejudged.run.records] == [1, 0.5, 0.25, 0, 0.5, 0.5, None, 1]
     assert (rejudged.better, rejudged.worse, rejudged.scored, rejudged.rescored) == (3, 0, 0, 0)
     # Two of four, and three of three answered.
-    summary = new_summary(rejudged.run, rejudged.scores, lambda: rejudged.records)
-    assert summary["benchmarks"]["toys"]["pass_rate"] == 0.75
-    assert rejudged.run["thresholds"] == {"toy": 0.5}
+    assert summary_of(rejudged.run)["benchmarks"]["toys"]["pass_rate"] == 0.75
+    assert rejudged.run.facts.entries["thresholds"] == {"toy": 0.5}
 
 
 def test_a_lower_verdict_counts_as_worse(tmp_path):
@@ -41,22 +40,22 @@ def test_a_lower_verdict_counts_as_worse(tmp_path):
 def test_without_new_rules_nothing_changes(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
     rejudged = rejudge(run)
-    assert list(rejudged.records) == list(read_records(run))
+    assert list(rejudged.run.records) == list(read_records(run))
     assert rejudged.notes == ()
-    assert rejudged.run["compat"] == "fixed"
-    assert "thresholds" not in rejudged.run
+    assert rejudged.run.facts.entries["compat"] == "fixed"
+    assert "thresholds" not in rejudged.run.facts.entries
 
 
 def test_only_the_named_dataset_is_judged_again(tmp_path):
     cases = [record("e", *GRID[0], 0.5, dataset=name) for name in ("one", "two")]
     rejudged = rejudge(write_run(tmp_path / "a", cases), thresholds={"two": 0.5})
-    assert [case.passed for case in rejudged.records] == [False, True]
+    assert [case.passed for case in rejudged.run.records] == [False, True]
 
 
 def test_a_tests_own_assertion_keeps_its_verdict(tmp_path):
     cases = [record("e", *GRID[0], 0.0, metric="assertion"), record("e", *GRID[1], 0.0)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), thresholds={"toy": 0})
-    assert [case.passed for case in rejudged.records] == [False, True]
+    assert [case.passed for case in rejudged.run.records] == [False, True]
     assert rejudged.notes == ("1 case keeps its verdict: it comes from a test's own assertion",)
 
 
@@ -65,8 +64,10 @@ def test_a_case_passes_if_its_score_reaches_the_threshold(tmp_path_factory, scor
     cases = [record(f"e{n}", *GRID[0], score) for n, score in enumerate(scores)]
     run = write_run(tmp_path_factory.mktemp("run") / "a", cases)
     rejudged = rejudge(run, thresholds={"toy": limit})
-    assert [case.passed for case in rejudged.records] == [score >= limit for score in scores]
-    assert [case.outcome == "right" for case in rejudged.records] == [s >= limit for s in scores]
+    assert [case.passed for case in rejudged.run.records] == [score >= limit for score in scores]
+    assert [case.outcome == "right" for case in rejudged.run.records] == [
+        s >= limit for s in scores
+    ]
 
 
 def test_a_run_cut_off_is_judged_with_a_note(tmp_path):
@@ -88,9 +89,9 @@ def test_skipped_cases_do_not_make_a_run_cut_off(tmp_path):
 def test_the_new_run_names_its_origin(tmp_path):
     run = write_run(tmp_path / "a", SCORED, thresholds={"other": 0.1})
     rejudged = rejudge(run, thresholds={"toy": 0.5})
-    assert rejudged.run["rejudged"]["origin"] == str(run)
-    assert rejudged.run["rejudged"]["thresholds"] == {"other": 0.1}
-    assert rejudged.run["thresholds"] == {"other": 0.1, "toy": 0.5}
+    assert rejudged.run.facts.entries["rejudged"]["origin"] == str(run)
+    assert rejudged.run.facts.entries["rejudged"]["thresholds"] == {"other": 0.1}
+    assert rejudged.run.facts.entries["thresholds"] == {"other": 0.1, "toy": 0.5}
 
 
 def test_the_new_run_folder_is_complete(tmp_path):
@@ -99,10 +100,10 @@ def test_the_new_run_folder_is_complete(tmp_path):
     rejudged = rejudge(run, thresholds={"toy": 0.5})
     figures: dict[str, object] = {"benchmarks": {}}
     write_rejudged(rejudged, figures, tmp_path / "b", gates=["toy.performance >= 0.1"])
-    assert list(read_records(tmp_path / "b")) == list(rejudged.records)
-    assert read_run_json(tmp_path / "b") == {
+    assert list(read_records(tmp_path / "b")) == list(rejudged.run.records)
+    assert read_facts(tmp_path / "b").entries == {
         "schema": 2,
-        **rejudged.run,
+        **rejudged.run.facts.entries,
         "gates": ["toy.performance >= 0.1"],
     }
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.claims.summary import new_summary
+from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.datasets import Dataset, Example, PromptParts, Source, SourceFacts
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, Score
@@ -96,13 +96,13 @@ def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):
         scored("e2", GRID[0], "no", 0.0),
     ]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
-    assert [case.score for case in rejudged.records] == [1.0, 1.0, 0.0]
-    assert [case.outcome for case in rejudged.records] == ["right", "right", "wrong"]
-    assert [case.prediction for case in rejudged.records] == ["Yes", "yes", "no"]
-    assert rejudged.records[1].parts == {"half": 0.5, "same": 1.0, "loose": 1.0, "plus": 0.25}
+    assert [case.score for case in rejudged.run.records] == [1.0, 1.0, 0.0]
+    assert [case.outcome for case in rejudged.run.records] == ["right", "right", "wrong"]
+    assert [case.prediction for case in rejudged.run.records] == ["Yes", "yes", "no"]
+    assert rejudged.run.records[1].parts == {"half": 0.5, "same": 1.0, "loose": 1.0, "plus": 0.25}
     assert (rejudged.scored, rejudged.rescored, rejudged.better, rejudged.worse) == (3, 1, 1, 0)
-    assert rejudged.run["compat"] == "reference"
-    assert rejudged.run["rejudged"]["compat"] == "fixed"
+    assert rejudged.run.facts.entries["compat"] == "reference"
+    assert rejudged.run.facts.entries["rejudged"]["compat"] == "fixed"
     assert rejudged.notes == (
         "compat reference judges replies to prompts that were made in compat fixed",
     )
@@ -116,37 +116,43 @@ def test_thoughts_in_replies_of_earlier_versions_are_removed(tmp_path, toy):
         scored("e1", GRID[3], "No, but", 0.0, flags=("truncated",)),
     ]
     fixed = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(case.outcome, case.score, case.reason) for case in fixed.records] == [
+    assert [(case.outcome, case.score, case.reason) for case in fixed.run.records] == [
         ("right", 1.0, None),
         ("no_answer", None, "cut_off"),
         ("no_answer", None, "cut_off"),
         ("wrong", 0.0, None),
     ]
-    assert [tuple(case.flags) for case in fixed.records] == [(), (), ("other",), ("truncated",)]
-    assert [case.raw for case in fixed.records] == [case.raw for case in cases]
-    whole = new_summary(fixed.run, fixed.scores, lambda: fixed.records)["benchmarks"]["toys"][
-        "datasets"
-    ]["toy"]
+    assert [tuple(case.flags) for case in fixed.run.records] == [(), (), ("other",), ("truncated",)]
+    assert [case.raw for case in fixed.run.records] == [case.raw for case in cases]
+    whole = summary_of(fixed.run)["benchmarks"]["toys"]["datasets"]["toy"]
     assert (whole["cut_off"], whole["truncated"]) == (0.5, 0.25)
-    back = rejudge(write_run(tmp_path / "b", fixed.records), compat="reference", registry=toy[1])
-    assert [(case.outcome, case.score, case.threshold) for case in back.records] == [
+    back = rejudge(
+        write_run(tmp_path / "b", fixed.run.records), compat="reference", registry=toy[1]
+    )
+    assert [(case.outcome, case.score, case.threshold) for case in back.run.records] == [
         ("wrong", 0.0, 1.0)
     ] + [("wrong", 0.0, 1.0)] * 3
-    assert tuple(back.records[1].flags) == ("truncated",)
-    assert back.records[1].metric == "halves"
+    assert tuple(back.run.records[1].flags) == ("truncated",)
+    assert back.run.records[1].metric == "halves"
 
 
 def test_the_recorded_part_is_the_score_again(tmp_path, toy):
     # The metric's main part is `half`; the records name `same`.
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e1", GRID[1], "yes", 0.0)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(case.score, case.part) for case in rejudged.records] == [(1.0, "same"), (0.0, "same")]
+    assert [(case.score, case.part) for case in rejudged.run.records] == [
+        (1.0, "same"),
+        (0.0, "same"),
+    ]
     main = [
         scored("e1", GRID[0], "Yes", 1.0, score=0.5, part="half", threshold=0.5),
         scored("e1", GRID[1], "yes", 0.0, part="half", threshold=0.5),
     ]
     rejudged = rejudge(write_run(tmp_path / "b", main), compat="reference", registry=toy[1])
-    assert [(case.score, case.part) for case in rejudged.records] == [(0.5, "half"), (0.5, "half")]
+    assert [(case.score, case.part) for case in rejudged.run.records] == [
+        (0.5, "half"),
+        (0.5, "half"),
+    ]
 
 
 def test_the_recorded_part_counts_even_if_all_parts_are_equal(tmp_path, toy):
@@ -154,13 +160,13 @@ def test_the_recorded_part_counts_even_if_all_parts_are_equal(tmp_path, toy):
     parts = {"half": 0.0, "same": 0.0, "loose": 0.0, "plus": 0.0}
     cases = [scored("e1", GRID[0], "yes", 0.0, part="loose", parts=parts)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(case.score, case.passed) for case in rejudged.records] == [(1.0, True)]
+    assert [(case.score, case.passed) for case in rejudged.run.records] == [(1.0, True)]
 
 
 def test_without_a_recorded_part_the_main_part_is_the_score(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 1.0, part=None)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(case.score, case.part) for case in rejudged.records] == [(0.5, "half")]
+    assert [(case.score, case.part) for case in rejudged.run.records] == [(0.5, "half")]
 
 
 def test_each_record_keeps_the_threshold_it_was_judged_by(tmp_path, toy):
@@ -170,19 +176,19 @@ def test_each_record_keeps_the_threshold_it_was_judged_by(tmp_path, toy):
         scored("e1", GRID[1], "Yes", 1.0, **low | {"threshold": 0.75}),
     ]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(case.passed, case.threshold) for case in rejudged.records] == [
+    assert [(case.passed, case.threshold) for case in rejudged.run.records] == [
         (True, 0.5),
         (False, 0.75),
     ]
     again = rejudge(tmp_path / "a", compat="fixed", thresholds={"toy": 0.25}, registry=toy[1])
-    assert [(case.passed, case.threshold) for case in again.records] == [(True, 0.25)] * 2
+    assert [(case.passed, case.threshold) for case in again.run.records] == [(True, 0.25)] * 2
 
 
 def test_the_same_reply_to_another_question_is_judged_anew(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e3", GRID[0], "Yes", 0.0)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [case.score for case in rejudged.records] == [1.0, 0.0]
-    assert [case.references for case in rejudged.records] == [("Yes",), ("Ja",)]
+    assert [case.score for case in rejudged.run.records] == [1.0, 0.0]
+    assert [case.references for case in rejudged.run.records] == [("Yes",), ("Ja",)]
 
 
 def test_examples_are_read_in_the_new_compat_mode(tmp_path, toy):
@@ -196,7 +202,7 @@ def test_a_recorded_metric_other_than_the_datasets_is_used_again(tmp_path, toy):
     named = {"metric": "exact_match", "parts": {"exact_match": 1.0}}
     cases = [scored("e1", GRID[0], "yes ", 0.0, **named)]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    [case] = rejudged.records
+    [case] = rejudged.run.records
     # exact_match strips whitespace.
     assert (case.score, case.metric, case.passed) == (1.0, "exact_match", True)
     assert case.part == "exact_match"
@@ -206,7 +212,7 @@ def test_a_recorded_metric_other_than_the_datasets_is_used_again(tmp_path, toy):
 def test_a_recorded_metric_gets_the_context_of_the_example(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 0.0, metric="needs", parts={})]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [case.score for case in rejudged.records] == [0.25]
+    assert [case.score for case in rejudged.run.records] == [0.25]
 
 
 def test_records_without_an_answer_or_of_an_assertion_are_kept(tmp_path, toy):
@@ -216,14 +222,14 @@ def test_records_without_an_answer_or_of_an_assertion_are_kept(tmp_path, toy):
         scored("e1", GRID[2], "Yes", 1.0),
     ]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
-    assert list(rejudged.records[:2]) == list(read_records(tmp_path / "a"))[:2]
+    assert list(rejudged.run.records[:2]) == list(read_records(tmp_path / "a"))[:2]
     assert rejudged.scored == 1
 
 
 def test_each_example_is_loaded_once_and_records_keep_their_order(tmp_path, toy):
     cases = [scored(name, place, "Yes", 1.0) for place in GRID for name in ("e2", "e1")]
     rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [case.case_id for case in rejudged.records] == [case.case_id for case in cases]
+    assert [case.case_id for case in rejudged.run.records] == [case.case_id for case in cases]
     assert toy[0].opened == ["fixed"]
     assert toy[0].loaded == ["e1", "e2"]
 
@@ -259,9 +265,9 @@ def test_a_markers_threshold_must_be_passed_for_schema_1(tmp_path, toy):
     ):
         rejudge(run, compat="fixed", registry=toy[1])
     rejudged = rejudge(run, compat="fixed", thresholds={"toy": 0.0}, registry=toy[1])
-    assert rejudged.records[0].passed
+    assert rejudged.run.records[0].passed
     stored = write_run(tmp_path / "b", [case], thresholds={"toy": 0.0})
-    assert rejudge(stored, compat="fixed", registry=toy[1]).records[0].passed
+    assert rejudge(stored, compat="fixed", registry=toy[1]).run.records[0].passed
 
 
 def test_an_unknown_dataset_cannot_be_scored_again(tmp_path, toy):
@@ -311,9 +317,9 @@ def test_the_mode_reference_is_strict_about_the_full_stop(tmp_path):
     replies = {first: "Entailed .", second: "refuted", third: "Entailed. It has 3."}
     run = tabfact_run(tmp_path, replies)
     rejudged = rejudge(run, compat="reference")
-    assert [case.passed for case in rejudged.records] == [False, True, True]
-    assert [case.passed for case in rejudge(run, compat="fixed").records] == [True] * 3
-    assert rejudged.records[0].references == ("entailed",)
+    assert [case.passed for case in rejudged.run.records] == [False, True, True]
+    assert [case.passed for case in rejudge(run, compat="fixed").run.records] == [True] * 3
+    assert rejudged.run.records[0].references == ("entailed",)
 
 
 def test_moved_data_is_read_from_the_folder_passed(tmp_path):
@@ -335,7 +341,7 @@ def test_a_changed_byte_in_the_data_is_noticed(tmp_path):
     ):
         rejudge(run, compat="fixed")
     # Thresholds need no data.
-    assert rejudge(run, thresholds={"tabfact": 0.5}).records[0].passed
+    assert rejudge(run, thresholds={"tabfact": 0.5}).run.records[0].passed
 
 
 def test_an_unknown_compat_mode_is_refused(tmp_path):

@@ -21,7 +21,8 @@ from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
-from pytest_tablebench.results import read_records, read_run_json
+from pytest_tablebench.results import read_facts, read_records
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import PromptText, read_texts
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 
@@ -75,7 +76,7 @@ def test_a_report_of_schema_1_is_written(old, capsys):
     assert "starter: every serializer scores the same (0.500)" in shown
     assert (old / "report.html").exists()
     [run] = load_runs([old])
-    assert (run.planned, len(run.rows)) == (4, 4)
+    assert (run.facts.cases_planned, len(run.rows)) == (4, 4)
 
 
 def test_runs_of_schema_1_are_compared():
@@ -85,22 +86,24 @@ def test_runs_of_schema_1_are_compared():
 
 
 def test_gates_judge_a_run_of_schema_1():
-    records, run = list(read_records(HERE)), read_run_json(HERE)
+    records, run = list(read_records(HERE)), read_facts(HERE).entries
     gates = ["starter.performance >= 0.4", "starter[html].pass_rate >= baseline - 0.05"]
-    loose, paired = judge_gates(records, gates, records, run=run, baseline_run=run)
+    loose, paired = judge_gates(
+        records, gates, records, run=RunFacts.from_json(run), baseline_run=RunFacts.from_json(run)
+    )
     assert (loose.state, loose.estimate) == ("undecided", 0.5)
     assert (paired.state, paired.identical) == ("undecided", True)
 
 
 def test_a_run_of_schema_1_is_judged_again(tmp_path):
     rejudged = rejudge(HERE, compat="fixed", thresholds={"starter": 0.0})
-    assert [case.score for case in rejudged.records] == [1.0, 1.0, 0.0, 0.0]
-    assert [case.passed for case in rejudged.records] == [True] * 4
+    assert [case.score for case in rejudged.run.records] == [1.0, 1.0, 0.0, 0.0]
+    assert [case.passed for case in rejudged.run.records] == [True] * 4
     assert (rejudged.scored, rejudged.rescored, rejudged.better, rejudged.worse) == (4, 0, 2, 0)
-    assert {(case.part, case.threshold) for case in rejudged.records} == {("exact_match", 0.0)}
+    assert {(case.part, case.threshold) for case in rejudged.run.records} == {("exact_match", 0.0)}
     write_rejudged(rejudged, {}, tmp_path / "new")
     new = [case.to_line() for case in read_records(tmp_path / "new")]
-    assert new == [case.to_line() for case in rejudged.records]
+    assert new == [case.to_line() for case in rejudged.run.records]
 
 
 def test_fields_that_schema_1_lacks_are_empty():
@@ -110,11 +113,11 @@ def test_fields_that_schema_1_lacks_are_empty():
 
 
 def test_rejudge_fills_in_the_datasets_threshold(old):
-    assert {case.threshold for case in rejudge(old, compat="fixed").records} == {1.0}
+    assert {case.threshold for case in rejudge(old, compat="fixed").run.records} == {1.0}
 
 
 def test_records_of_schema_1_have_the_threshold_of_their_run(old):
-    facts = read_run_json(old) | {"thresholds": {"starter": 0.75}}
+    facts = {**read_facts(old).entries, "thresholds": {"starter": 0.75}}
     (old / "run.json").write_text(json.dumps(facts), "utf-8")
     assert {case.threshold for case in read_records(old)} == {0.75}
 

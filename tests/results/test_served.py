@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_tablebench.claims.differences import differences_between
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.served import answered_by, served_name, short_names
 
 
@@ -27,7 +28,7 @@ def test_several_servers_are_named_by_what_differs() -> None:
 
 def test_another_server_is_a_difference_of_two_runs() -> None:
     old, new = {"served": {"model m; fingerprint a": 9}}, {"served": {"model m; fingerprint b": 9}}
-    [difference] = differences_between(old, new)
+    [difference] = differences_between(RunFacts.from_json(old), RunFacts.from_json(new))
     assert (difference.name, difference.before, difference.after) == ("served", "a", "b")
     assert not difference.unlike
-    assert differences_between(old, {}) == ()
+    assert differences_between(RunFacts.from_json(old), RunFacts.from_json({})) == ()

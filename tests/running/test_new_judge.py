@@ -12,6 +12,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results.folder import RunFolder, read_records
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
 from pytest_tablebench.running.rejudge._judge import totals_with
@@ -78,13 +79,13 @@ def test_his_marks_count_and_what_he_does_not_mark_stays(run: Path) -> None:
     found = by(
         run, [{"match": "& Rome", "text": "[Score]: 20/100"}, {"default": "[Score]: 70/100"}]
     )
-    plain, transposed, fact = found.records
+    plain, transposed, fact = found.run.records
     assert (plain.score, plain.part, plain.outcome, plain.flags) == (0.7, "gpt_eval", "right", ())
     assert (plain.parts["rouge_l"], plain.parts["parse@1"]) == (1.0, 0.0)
     assert (transposed.score, transposed.outcome) == (0.2, "wrong")
     assert fact == next(one for one in read_records(run) if one.dataset == "realhit_fc")
-    assert str(found.run["judge"]).startswith("tablebench/scripted:")
-    assert found.run["rejudged"]["judge"] is None
+    assert str(found.run.facts.entries["judge"]).startswith("tablebench/scripted:")
+    assert found.run.facts.entries["rejudged"]["judge"] is None
 
 
 def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None:
@@ -102,18 +103,21 @@ def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None
     }  # fmt: skip
     (run / "run.json").write_text(json.dumps(told))
     found = by(run, [{"default": "Nearly. [Score]: 70/100"}])
-    plain, transposed, fact = found.records
+    plain, transposed, fact = found.run.records
     # The steps of the answer stay; without any the record's own figures are the answer's step.
     assert [step.get("text") for step in plain.steps] == [None, "Nearly. [Score]: 70/100"]
     assert [step.get("text") for step in transposed.steps] == [None, "Nearly. [Score]: 70/100"]
     assert plain.steps[0] == answer
-    assert plain.steps[1]["model"] == found.run["judge"] != "old/judge"
+    assert plain.steps[1]["model"] == found.run.facts.entries["judge"] != "old/judge"
     assert plain.steps[1]["cost_usd"] != 0.5
     assert not fact.steps
     # Four calls, without the old judge's one, with two of the new judge.
-    assert found.run["calls_paid"] == 5
+    assert found.run.facts.entries["calls_paid"] == 5
     # A scripted model has neither tokens nor a price.
-    assert (found.run["prompt_tokens"], found.run["cost_usd"]) == (None, None)
+    assert (found.run.facts.entries["prompt_tokens"], found.run.facts.entries["cost_usd"]) == (
+        None,
+        None,
+    )
 
 
 def test_totals_have_the_new_judge_in_place_of_the_old() -> None:
@@ -122,25 +126,25 @@ def test_totals_have_the_new_judge_in_place_of_the_old() -> None:
         answer = {"prompt_tokens": 3, "completion_tokens": 3, "cost_usd": 1.0, "from_store": False}
         return record("realhit_da/2/csv/none", steps=(answer, {**step, "from_store": stored}))
 
-    run = {"calls_paid": 3, "prompt_tokens": 100, "completion_tokens": 9, "cost_usd": 4.0}
+    run = RunFacts(calls_paid=3, prompt_tokens=100, completion_tokens=9, cost_usd=4.0)
     old = [judged(0.5), judged(0.5, stored=True)]
     assert totals_with(run, old, [judged(0.25), judged(0.25)]) == {
         "calls_paid": 4, "prompt_tokens": 110, "completion_tokens": 10, "cost_usd": 4.0,
     }  # fmt: skip
     assert totals_with(run, old, [judged(None)])["cost_usd"] is None
     nothing = {"calls_paid": 0, "prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
-    assert totals_with(nothing, [], []) == nothing
-    assert totals_with(nothing, [], [judged(0.25)])["cost_usd"] == 0.25
+    assert totals_with(RunFacts.from_json(nothing), [], []) == nothing
+    assert totals_with(RunFacts.from_json(nothing), [], [judged(0.25)])["cost_usd"] == 0.25
 
 
 def test_marks_that_cannot_be_read_are_no_score_and_the_others_stay(run: Path) -> None:
-    plain, *_ = by(run, [{"default": "splendid"}]).records
+    plain, *_ = by(run, [{"default": "splendid"}]).run.records
     assert (plain.score, plain.outcome, plain.reason) == (None, "no_answer", "judge_parse_error")
     assert (plain.flags, plain.parts["rouge_l"]) == (("judge_parse_error",), 1.0)
 
 
 def test_a_judge_without_an_answer_is_counted_as_such(run: Path) -> None:
-    plain, *_ = by(run, [{"match": "nowhere", "text": "x"}]).records
+    plain, *_ = by(run, [{"match": "nowhere", "text": "x"}]).run.records
     assert (plain.score, plain.reason) == (None, "not_judged")
 
 
@@ -164,7 +168,7 @@ def test_marks_are_in_the_store_that_machines_share(
     assert [one.plan.calls for one in (first, second) if one.plan is not None] == [2, 0]
     assert len(server.requests) == 2
     for found in (first, second, third):
-        assert [record.parts.get("gpt_eval") for record in found.records] == [0.7, 0.7, None]
+        assert [record.parts.get("gpt_eval") for record in found.run.records] == [0.7, 0.7, None]
 
 
 def test_what_a_judges_server_refuses_is_left_out(
@@ -183,5 +187,5 @@ def test_what_a_judges_server_refuses_is_left_out(
         judge = partial(NewJudge, "hosted_vllm/judge", api_base=server.url)
         judged = rejudge(run, judge=judge, ask=True)
     assert len(answered) == 2
-    assert [record.parts.get("gpt_eval") for record in judged.records] == [0.7, 0.7, None]
+    assert [record.parts.get("gpt_eval") for record in judged.run.records] == [0.7, 0.7, None]
     assert sum("temperature is left out from now on" in note for note in judged.notes) == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 
 __all__ = [
     "RUN",
@@ -51,7 +52,14 @@ def make(example: str, outcome: Any = "right", config: str = "html/none", **chan
 
 
 def write(folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any) -> None:
-    write_allure(records, folder, run=RUN, mode=mode, environ={}, **options)
+    write_allure(
+        records,
+        folder,
+        run=RunFacts.from_json(RUN),
+        mode=mode,
+        environ={},
+        **options,
+    )
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:

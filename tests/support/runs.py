@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.starter.starter import Starter
-from pytest_tablebench.results import Record, read_records, read_run_json
+from pytest_tablebench.results import Record, read_facts, read_records
 from tests.support.matrix import FULL
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 
@@ -117,7 +117,7 @@ class Run:
 
     @property
     def facts(self) -> dict[str, Any]:
-        return read_run_json(self.folder / "run")
+        return dict(read_facts(self.folder / "run").entries)
 
 
 @dataclass

@@ -3,13 +3,11 @@
 from pytest_tablebench.claims.compare._compare import compare_runs
 from pytest_tablebench.claims.compare._types import (
     RunComparison,
-    RunFacts,
     ScopeComparison,
 )
 
 __all__ = [
     "RunComparison",
-    "RunFacts",
     "ScopeComparison",
     "compare_runs",
 ]

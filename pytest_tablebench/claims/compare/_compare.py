@@ -9,7 +9,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.compare._sides import ComparedRun, Key, load_pair
+from pytest_tablebench.claims.compare._sides import by_corrected_gold, comparable_facts, load_pair
 from pytest_tablebench.claims.compare._types import (
     Answers,
     ConfigurationFlips,
@@ -21,7 +21,8 @@ from pytest_tablebench.claims.estimate import mcnemar, sign_flip
 from pytest_tablebench.claims.paired import MEASURES, SheetPair, paired_difference, table_sums
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.loaded_run import LoadedRun
+from pytest_tablebench.results.record import case_key
+from pytest_tablebench.results.run import CaseKey, Run
 from pytest_tablebench.results.score_table import benchmarks_of
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -31,8 +32,8 @@ _TAG = 2
 
 
 def compare_runs(
-    before: Path | LoadedRun,
-    after: Path | LoadedRun,
+    before: Path | Run,
+    after: Path | Run,
     *,
     allow_unlike: bool = False,
     corrected: bool = False,
@@ -50,13 +51,14 @@ def compare_runs(
     corrections. With `different_judges` the judge may differ too.
     """
     old, new = load_pair(before, after)
-    runs = old.comparable_facts(new), new.comparable_facts(old)
+    runs = comparable_facts(old, new)
     if not allow_unlike:
         hint = "Compare them anyway with --allow-unlike"
         check_alike(*runs, hint=hint, different_judges=different_judges)
     by_gold: tuple[ScopeComparison, ...] = ()
-    if old.overlay is not None and old.overlay == new.overlay:
-        sides = old.by_corrected_gold(), new.by_corrected_gold()
+    overlays = old.facts.overlay, new.facts.overlay
+    if overlays[0] is not None and overlays[0] == overlays[1]:
+        sides = by_corrected_gold(old), by_corrected_gold(new)
         if corrected:
             old, new = sides
         else:
@@ -66,18 +68,18 @@ def compare_runs(
             f"--corrected: {_overlays(old, new)}; `tablebench rejudge` gives a run the corrections "
             f"of another"
         )
-    common = old.rows.keys() & new.rows.keys()
+    common = old.places.keys() & new.places.keys()
     if not common:
         raise SettingsError(
-            f"{old.about.path} and {new.about.path} have no case in common: "
-            f"{counted(len(old.rows), 'case')} in the first, {len(new.rows):,} in the second"
+            f"{old.path} and {new.path} have no case in common: "
+            f"{counted(len(old.places), 'case')} in the first, {len(new.places):,} in the second"
         )
     pairs = _pairs(old, new)
     datasets = _paired(old, new)
     differences = differences_between(*runs)
     return RunComparison(
-        before=old.about,
-        after=new.about,
+        before=old,
+        after=new,
         differences=differences,
         scopes=tuple(_scopes(datasets, pairs)),
         configurations=tuple(_configurations(old, new, datasets, pairs)),
@@ -89,8 +91,8 @@ def compare_runs(
         other_answer=_ids(
             new, (pair.key for pair in pairs if pair.has_both_answers and not pair.same_answer)
         ),
-        only_before=_ids(old, old.rows.keys() - common),
-        only_after=_ids(new, new.rows.keys() - common),
+        only_before=_ids(old, old.places.keys() - common),
+        only_after=_ids(new, new.places.keys() - common),
         remarks=(
             *_remarks(old, new, any(difference.unlike for difference in differences)),
             *_table_remarks(part for parts in datasets.values() for part in parts),
@@ -100,19 +102,19 @@ def compare_runs(
     )
 
 
-def _pairs(old: ComparedRun, new: ComparedRun) -> list[_CasePair]:
-    return [_CasePair.of(key, old, new) for key in sorted(old.rows.keys() & new.rows.keys())]
+def _pairs(old: Run, new: Run) -> list[_CasePair]:
+    return [_CasePair.of(key, old, new) for key in sorted(old.places.keys() & new.places.keys())]
 
 
-def _overlay_remarks(old: ComparedRun, new: ComparedRun, *, corrected: bool) -> Iterator[str]:
+def _overlay_remarks(old: Run, new: Run, *, corrected: bool) -> Iterator[str]:
     if corrected:
-        yield f"figures and verdicts are by the corrected gold (corrections {new.overlay})"
-    elif old.overlay != new.overlay:
+        yield f"figures and verdicts are by the corrected gold (corrections {new.facts.overlay})"
+    elif old.facts.overlay != new.facts.overlay:
         yield f"{_overlays(old, new)}: compared by the published gold only"
 
 
-def _overlays(old: ComparedRun, new: ComparedRun) -> str:
-    before, after = (printable(run.overlay or "none", 20) for run in (old, new))
+def _overlays(old: Run, new: Run) -> str:
+    before, after = (printable(run.facts.overlay or "none", 20) for run in (old, new))
     return f"the runs do not have the same corrections of the gold (before {before}, after {after})"
 
 
@@ -120,7 +122,7 @@ def _overlays(old: ComparedRun, new: ComparedRun) -> str:
 class _CasePair:
     """A case that both runs asked; a verdict is None if the run has none."""
 
-    key: Key
+    key: CaseKey
     answered_before: bool
     answered_after: bool
     before: bool | None
@@ -129,8 +131,8 @@ class _CasePair:
     same_answer: bool
 
     @classmethod
-    def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _CasePair:
-        sides = [(run.table, run.rows[key]) for run in (old, new)]
+    def of(cls, key: CaseKey, old: Run, new: Run) -> _CasePair:
+        sides = [(run.table, run.places[key]) for run in (old, new)]
         answered = [not isnan(float(table.score[row])) for table, row in sides]
         verdicts = [float(table.passed[row]) for table, row in sides]
         before, after = (None if isnan(verdict) else bool(verdict) for verdict in verdicts)
@@ -161,8 +163,8 @@ class _CasePair:
         return int(self.answered_after) - int(self.answered_before)
 
 
-def _ids(side: ComparedRun, keys: Iterable[Key]) -> tuple[str, ...]:
-    return tuple(side.case_id(key) for key in sorted(keys))
+def _ids(side: Run, keys: Iterable[CaseKey]) -> tuple[str, ...]:
+    return tuple(case_key(side.records[side.places[key]]) for key in sorted(keys))
 
 
 def _answers(pairs: Sequence[_CasePair]) -> Answers:
@@ -180,7 +182,7 @@ def _answers(pairs: Sequence[_CasePair]) -> Answers:
     return Answers(**counts)
 
 
-def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[SheetPair]]:
+def _paired(old: Run, new: Run) -> dict[str, list[SheetPair]]:
     first, second = (sheets(side.table.cells) for side in (old, new))
     pairs = {
         benchmark: [
@@ -204,7 +206,7 @@ def _scopes(
             for row in rows:
                 tags_of.setdefault((part.dataset, part.after.examples[row]), []).append(tag)
 
-    def scopes_of(key: Key) -> Iterator[tuple[Any, ...]]:
+    def scopes_of(key: CaseKey) -> Iterator[tuple[Any, ...]]:
         names = {axis.name: name for axis, name in zip(JOINED, key.names, strict=True)}
         changed = names["perturbation"] in altered.get(key.dataset, ())
         for axis, name in names.items():
@@ -262,8 +264,8 @@ def _unanswered(sides: Sequence[ScoreSheet]) -> float | None:
 
 
 def _configurations(
-    old: ComparedRun,
-    new: ComparedRun,
+    old: Run,
+    new: Run,
     datasets: Mapping[str, Sequence[SheetPair]],
     pairs: Sequence[_CasePair],
 ) -> Iterator[ConfigurationFlips]:
@@ -272,7 +274,7 @@ def _configurations(
     McNemar's test needs independent examples. If they share tables, the signs of tables flip.
     """
     before, after = (
-        {(key.dataset, key.names) for key in run.rows if key.repeat == 1} for run in (old, new)
+        {(key.dataset, key.names) for key in run.places if key.repeat == 1} for run in (old, new)
     )
     all_parts = [part for parts in datasets.values() for part in parts]
     order = {part.dataset: place for place, part in enumerate(all_parts)}
@@ -305,20 +307,20 @@ def _table_remarks(parts: Iterable[SheetPair]) -> Iterator[str]:
         )
 
 
-def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
+def _remarks(old: Run, new: Run, unlike: bool) -> Iterator[str]:
     if unlike:
         yield "the runs are unlike: any setting listed above may cause a difference"
-    for word, about in (("before", old.about), ("after", new.about)):
-        if about.cut_off:
-            recorded = out_of(about.recorded, about.planned, "case")
+    for word, run in (("before", old), ("after", new)):
+        if run.is_cut_off:
+            recorded = out_of(len(run.records), run.facts.cases_planned, "case")
             yield f"{word} was interrupted: {recorded} recorded; only cases of both runs are paired"
-    first, second = ({key.dataset for key in side.rows} for side in (old, new))
+    first, second = ({key.dataset for key in side.places} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
             shown = ", ".join(printable(name, 60) for name in sorted(names))
             yield f"only {word} has {shown}: the means of benchmarks here do not include it"
-    if old.about.unanswered or new.about.unanswered:
+    if old.unanswered or new.unanswered:
         yield (
-            f"cases without an answer are left out on both sides ({old.about.unanswered} before, "
-            f"{new.about.unanswered} after): they do not count against a model here"
+            f"cases without an answer are left out on both sides ({old.unanswered} before, "
+            f"{new.unanswered} after): they do not count against a model here"
         )

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.claims.differences import Difference
 from pytest_tablebench.claims.paired import Measure, PairedEstimate
 from pytest_tablebench.results.record import SCHEMA
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """One of the two runs. `planned` is None if the run ended before it was known."""
-
-    path: str
-    model: str
-    status: str
-    planned: int | None
-    recorded: int
-    unanswered: int
-    compat: str | None
-    version: str | None
-    extended: int = 0
-    """The number of cases whose reply was cut off and asked again with a higher token limit."""
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether fewer cases are recorded than planned."""
-        return self.planned is None or self.recorded < self.planned
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -98,8 +80,8 @@ class RunComparison:
     corrections and the comparison is by the published gold.
     """
 
-    before: RunFacts
-    after: RunFacts
+    before: Run
+    after: Run
     differences: tuple[Difference, ...]
     scopes: tuple[ScopeComparison, ...]
     configurations: tuple[ConfigurationFlips, ...]
@@ -121,7 +103,10 @@ class RunComparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values, with its schema number."""
-        values = {"schema": SCHEMA, **asdict(self)}
+        no_run = Run(Path(), RunFacts())  # the records of the runs are left out
+        plain = replace(self, before=no_run, after=no_run)
+        sides = {"before": _side(self.before), "after": _side(self.after)}
+        values = {"schema": SCHEMA, **asdict(plain), **sides}
         for name in ("scopes", "corrected"):
             values[name] = [
                 {**asdict(scope), "measures": {m: e.entry() for m, e in scope.measures.items()}}
@@ -134,3 +119,18 @@ class RunComparison:
         if not self.corrected:
             del values["corrected"]
         return values
+
+
+def _side(run: Run) -> dict[str, Any]:
+    facts = run.facts
+    return {
+        "path": str(run.path),
+        "model": facts.model,
+        "status": facts.status,
+        "planned": facts.cases_planned,
+        "recorded": len(run.records),
+        "unanswered": run.unanswered,
+        "compat": facts.compat,
+        "version": facts.version,
+        "extended": run.extended,
+    }

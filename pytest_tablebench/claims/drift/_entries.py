@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.claims.drift._history import HistoryEntry
@@ -11,21 +11,20 @@ from pytest_tablebench.claims.drift._setup import PROMPTS, cases_of, our_changes
 from pytest_tablebench.claims.drift._watch import MOST_MISSING
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import out_of, printable
 
 FEWEST = 10
 """Clusters that a reference needs."""
 
 
-def reference_entry(
-    run: Mapping[str, Any], records: Sequence[Record], **facts: Any
-) -> HistoryEntry:
+def reference_entry(run: RunFacts, records: Sequence[Record], **facts: Any) -> HistoryEntry:
     """Return the reference: the cases that every repeat answered.
 
-    `run` is the content of `run.json`; `facts` are further fields of the entry. Raises `DataError`
+    `facts` are further fields of the entry. Raises `DataError`
     if there are fewer than two repeats, too few clusters, or too many cases without an answer.
     """
-    repeats = run.get("repeats") or max((record.repeat for record in records), default=0)
+    repeats = run.repeats or max((record.repeat for record in records), default=0)
     if repeats < 2:
         raise DataError("a reference needs at least two repeats of each case (--repeats)")
     by_case: dict[str, list[Record]] = {}
@@ -37,7 +36,7 @@ def reference_entry(
         if len(rows) == repeats and all(record.score is not None for record in rows)
     }
     # A run that stops early records only some of the planned cases.
-    count = max(len(by_case), int(run.get("cases_planned") or 0) // repeats)
+    count = max(len(by_case), (run.cases_planned or 0) // repeats)
     if len(whole) < (1 - MOST_MISSING) * count or not whole:
         raise DataError(
             f"no reference: only {out_of(len(whole), count, 'case')} answered by every "
@@ -51,7 +50,7 @@ def reference_entry(
         )
     return HistoryEntry(
         kind="reference",
-        model=str(run.get("model")),
+        model=run.model,
         setup=setup_of(run, (rows[0] for rows in whole.values())),
         cases=tuple(whole),
         clusters=clusters,
@@ -62,23 +61,23 @@ def reference_entry(
 
 
 def look_entry(
-    run: Mapping[str, Any], records: Iterable[Record], reference: HistoryEntry, **facts: Any
+    run: RunFacts, records: Iterable[Record], reference: HistoryEntry, **facts: Any
 ) -> HistoryEntry:
     """Return a look over the reference's cases.
 
     Cases that a stopped run did not reach have no answer. Raises `DataError` for a whole run that
     lacks cases of the canary, or of another model.
     """
-    if run.get("model") != reference.model:
+    if run.model != reference.model:
         raise DataError(
             f"the history watches {printable(reference.model, 60)}, and this run asked "
-            f"{printable(str(run.get('model')), 60)}: name another --history"
+            f"{printable(run.model, 60)}: name another --history"
         )
     by_case = dict(cases_of(record for record in records if record.repeat == 1))
     missing = [case for case in reference.cases if case not in by_case]
     present = [by_case[case] for case in reference.cases if case in by_case]
     setup = setup_of(run, present)
-    if missing and run.get("cases_recorded") != run.get("cases_planned"):
+    if missing and run.cases_recorded != run.cases_planned:
         setup[PROMPTS] = reference.setup.get(PROMPTS, "")
     elif missing:
         changes = our_changes(reference.setup, setup)

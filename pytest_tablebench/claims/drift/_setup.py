@@ -14,6 +14,7 @@ from pytest_tablebench.claims.differences import (
 )
 from pytest_tablebench.config.axes import NAMED, names_on
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
 
 PROMPTS = "prompts"
@@ -21,7 +22,7 @@ PROMPTS = "prompts"
 _RUN = "run"
 
 
-def setup_of(run: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Any]:
+def setup_of(run: RunFacts, records: Iterable[Record]) -> dict[str, Any]:
     """Return what to compare of a run: the facts of its `run.json`, and a digest of all prompts."""
     prompts = {name: record.prompt_digest for name, record in cases_of(records)}
     return {PROMPTS: digest_of(prompts), _RUN: compared_facts(run)}
@@ -38,7 +39,7 @@ def our_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
             "recorded" if mapping(setup, _RUN) else "unknown" for setup in (before, after)
         )
         return [Difference("settings of an earlier version", "setting", texts)]
-    runs = mapping(before, _RUN), mapping(after, _RUN)
+    runs = [RunFacts.from_json(mapping(s, _RUN), "the history") for s in (before, after)]
     changes = [
         change
         for change in (*differences_between(*runs), *sent_differences(*runs))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.claim import decide
 from pytest_tablebench.claims.clusters import ClusteredMean, numbered
@@ -17,6 +17,7 @@ from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, number
 from pytest_tablebench.claims.gates._scopes import Scopes
 from pytest_tablebench.claims.gates._sides import about
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
@@ -86,14 +87,16 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     )
 
 
-def evaluate_cost(
-    gate: Gate, run: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None
-) -> GateResult:
+def evaluate_cost(gate: Gate, run: RunFacts | None, baseline: RunFacts | None) -> GateResult:
     """Judge the cost of the run in dollars; undecided if it is unknown."""
     cost, old = _cost(run), _cost(baseline)
     if cost is None or (gate.baseline and old is None):
         whose, unknown_run = ("the run's", run) if cost is None else ("the baseline's", baseline)
-        why = "it was interrupted" if _is_cut_off(unknown_run) else "the provider gives no price"
+        why = (
+            "it was interrupted"
+            if unknown_run is not None and unknown_run.is_running
+            else "the provider gives no price"
+        )
         reason = f"{whose} cost is unknown ({why})"
         return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
     value = cost - old if gate.baseline and old is not None else cost
@@ -110,17 +113,12 @@ def evaluate_cost(
     )
 
 
-def _cost(run: Mapping[str, Any] | None) -> float | None:
-    if not run or _is_cut_off(run):
+def _cost(run: RunFacts | None) -> float | None:
+    if run is None or run.is_running:
         return None
-    cost = run.get("cost_usd")
-    if cost is None and run.get("calls_paid") == 0:
+    if run.cost_usd is None and run.calls_paid == 0:
         return 0.0  # every answer is from the store or from a built-in model
-    return None if cost is None else float(cost)
-
-
-def _is_cut_off(run: Mapping[str, Any] | None) -> bool:
-    return run is not None and run.get("status") == "running"
+    return run.cost_usd
 
 
 def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:

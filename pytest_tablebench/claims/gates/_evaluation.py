@@ -26,7 +26,7 @@ from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
 from pytest_tablebench.claims.gates._sides import Key, read_side, read_table
 from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.corrections import overlay_of
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, printable, unknown_name
 
@@ -45,8 +45,8 @@ def judge_gates(
     benchmarks: Mapping[str, Sequence[str]] | None = None,
     correction: Correction = "holm",
     point: bool = False,
-    run: Mapping[str, Any] | None = None,
-    baseline_run: Mapping[str, Any] | None = None,
+    run: RunFacts | None = None,
+    baseline_run: RunFacts | None = None,
     clusters: Clusters | None = None,
     answers: Mapping[Key, Hashable] | None = None,
     baseline_answers: Mapping[Key, Hashable] | None = None,
@@ -64,8 +64,8 @@ def judge_gates(
         benchmarks: the datasets of each benchmark; by default taken from the records.
         correction: "holm" applies `level` to all gates together, "none" to each gate alone.
         point: judge the point estimates alone.
-        run: the contents of `run.json`: its cost, and its datasets without files.
-        baseline_run: the contents of the baseline's `run.json`.
+        run: the facts of the run: its cost, and its datasets without files.
+        baseline_run: the facts of the baseline.
         clusters: the table of each example by dataset, in place of the `cluster` of the records.
         answers: answer texts by (dataset, example, serializer, perturbation), for records without
             `raw`. They show whether a run is identical to its baseline.
@@ -87,7 +87,7 @@ def judge_gates(
             raise SettingsError(baseline_needed(gate))
     table = read_table(records, answers)
     former = None if baseline is None else read_table(baseline, baseline_answers)
-    missing, tail = (run or {}).get("missing") or (), (1 - level) / 2
+    missing, tail = () if run is None else run.missing, (1 - level) / 2
 
     def scopes_of(table: ScoreTable, former: ScoreTable | None) -> Scopes:
         new, old = read_side(table), None if former is None else read_side(former)
@@ -126,12 +126,12 @@ def judge_gates(
 
 
 def _other_corrections(
-    gate: Gate, run: Mapping[str, Any] | None, baseline_run: Mapping[str, Any] | None
+    gate: Gate, run: RunFacts | None, baseline_run: RunFacts | None
 ) -> GateResult | None:
     """Return the undecided result of a gate on two runs with other corrections, else None."""
     if not (gate.corrected and gate.baseline) or run is None or baseline_run is None:
         return None
-    if overlay_of(run) == overlay_of(baseline_run):
+    if run.overlay == baseline_run.overlay:
         return None
     reason = "the baseline has other corrections of the gold, or none"
     return GateResult(gate=gate.text, bound=gate.bound, reason=reason)

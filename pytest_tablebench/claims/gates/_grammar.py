@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import TALLIES
-from pytest_tablebench.util.entries import listing
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
@@ -126,10 +125,9 @@ def parse_gates(texts: Iterable[str]) -> list[Gate]:
     return list(dict.fromkeys(map(parse_gate, texts)))
 
 
-def recorded_gates(run: Mapping[str, Any]) -> list[str]:
-    """Return the texts of the gates in a `run.json`, judged or not."""
-    entries = listing(run.get("gates"))
-    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
+def recorded_gates(run: RunFacts) -> list[str]:
+    """Return the texts of the gates of a run, judged or not."""
+    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in run.gates]
     return [text for text in texts if isinstance(text, str)]
 
 

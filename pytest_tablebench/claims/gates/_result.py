@@ -83,11 +83,11 @@ class GateResult:
         return replace(self, state="undecided", p=None, reason=reason, needs="", n_needed=None)
 
 
-def stored_results(entries: Any) -> list[GateResult]:
+def stored_results(entries: Iterable[Any]) -> list[GateResult]:
     """Return the gate results in a `run.json`; skip malformed entries."""
     names = {item.name for item in fields(GateResult)}
     results = []
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in entries:
         if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
             values = {name: value for name, value in entry.items() if name in names}
             lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}

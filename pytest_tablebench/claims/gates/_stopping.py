@@ -18,6 +18,7 @@ from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
 from pytest_tablebench.claims.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.config.axes import MODES, names_on
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.sheets import align
 from pytest_tablebench.util.arrays import np
@@ -191,7 +192,7 @@ class StoppingRule:
                 self._last_look()
 
     def results(
-        self, run: Mapping[str, Any] | None = None, baseline_run: Mapping[str, Any] | None = None
+        self, run: RunFacts | None = None, baseline_run: RunFacts | None = None
     ) -> list[GateResult]:
         """Return the results of all gates, in order; they are valid if the run stopped early.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pytest_tablebench.claims.history._panels import (
     HISTORY_MEASURES,
-    HistoryFigure,
     HistoryLine,
     HistoryPanel,
     HistoryPoint,
@@ -12,16 +11,13 @@ from pytest_tablebench.claims.history._panels import (
     history_of,
     price_of,
 )
-from pytest_tablebench.claims.history._past_runs import PastRun
 from pytest_tablebench.claims.history._places import read_places_of_runs
 
 __all__ = [
     "HISTORY_MEASURES",
-    "HistoryFigure",
     "HistoryLine",
     "HistoryPanel",
     "HistoryPoint",
-    "PastRun",
     "RunHistory",
     "history_of",
     "price_of",

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from pytest_tablebench.claims.history._past_runs import LARGEST_FILE
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.folder import RUN, SUMMARY
 from pytest_tablebench.util.names import printable
+
+LARGEST_FILE = 64 * 1024 * 1024
+"""The largest size in bytes of a `run.json` or `summary.json` that is read."""
 
 MOST_RUNS = 5_000
 """The largest number of run folders of a branch that are read."""

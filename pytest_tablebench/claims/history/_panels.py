@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_tablebench.claims.differences import Difference
-from pytest_tablebench.claims.estimate import clopper_pearson
+from pytest_tablebench.claims.estimate import Estimate, clopper_pearson
 from pytest_tablebench.claims.history._changes import changes_between, dataset_names
-from pytest_tablebench.claims.history._past_runs import PastRun
+from pytest_tablebench.claims.summary import summary_of
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.entries import mapping
 
 HISTORY_MEASURES: Mapping[str, str] = {
@@ -26,15 +27,6 @@ HIGHEST = 1e9
 
 
 @dataclass(frozen=True)
-class HistoryFigure:
-    """A figure with its 95 % interval; `low` and `high` are None without an interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
 class HistoryPoint:
     """The figures of one run.
 
@@ -46,7 +38,7 @@ class HistoryPoint:
     """
 
     number: int
-    figures: Mapping[str, HistoryFigure]
+    figures: Mapping[str, Estimate]
     n_examples: int | None
     changes: tuple[Difference, ...] = ()
 
@@ -72,7 +64,7 @@ class HistoryPanel:
 class RunHistory:
     """Runs in the order of their start, and their panels: each benchmark before its datasets."""
 
-    runs: tuple[PastRun, ...]
+    runs: tuple[Run, ...]
     panels: tuple[HistoryPanel, ...]
 
     @property
@@ -84,25 +76,25 @@ class RunHistory:
         """
         prices: dict[str, list[tuple[int, float | None]]] = {}
         for number, run in enumerate(self.runs):
-            prices.setdefault(run.model, []).append((number, price_of(run)))
+            prices.setdefault(run.facts.model, []).append((number, price_of(run)))
         return prices
 
 
-def price_of(run: PastRun) -> float | None:
+def price_of(run: Run) -> float | None:
     """Return the price in US dollars of 1,000 paid calls of a run; None if it is unknown."""
-    cost, calls = _number(run.run.get("cost_usd")), _number(run.run.get("calls_paid"))
+    cost, calls = run.facts.cost_usd, run.facts.calls_paid
     if cost is None or calls is None or calls < 1:
         return None
     price = 1000 * cost / calls
     return price if 0 <= price <= HIGHEST else None
 
 
-def history_of(runs: Sequence[PastRun]) -> RunHistory:
+def history_of(runs: Sequence[Run]) -> RunHistory:
     """Return the history of runs, which are sorted by their start."""
     panels: list[HistoryPanel] = []
     names: dict[str, dict[str, None]] = {}
     for run in runs:
-        for benchmark in run.benchmarks:
+        for benchmark in mapping(summary_of(run), "benchmarks"):
             datasets = dict.fromkeys(dataset_names(run, benchmark))
             names[benchmark] = {**names.get(benchmark, {}), **datasets}
     for benchmark, datasets in names.items():
@@ -113,31 +105,32 @@ def history_of(runs: Sequence[PastRun]) -> RunHistory:
 
 
 def _panel(
-    kind: Literal["benchmark", "dataset"], name: str, benchmark: str, runs: Iterable[PastRun]
+    kind: Literal["benchmark", "dataset"], name: str, benchmark: str, runs: Iterable[Run]
 ) -> HistoryPanel:
-    before: dict[str, PastRun] = {}
+    before: dict[str, Run] = {}
     lines: dict[str, list[HistoryPoint]] = {}
     for number, run in enumerate(runs):
-        scope = mapping(run.benchmarks, benchmark)
+        scope = mapping(summary_of(run), "benchmarks", benchmark)
         if kind == "dataset":
             scope = mapping(scope, "datasets", name)
         figures = _figures(scope)
         if not figures:
             continue
         changes: tuple[Difference, ...] = ()
-        if run.model in before:
-            changes = _changes(before[run.model], run, kind, name, benchmark)
-        before[run.model] = run
+        model = run.facts.model
+        if model in before:
+            changes = _changes(before[model], run, kind, name, benchmark)
+        before[model] = run
         examples = _number(scope.get("n_examples"))
         point = HistoryPoint(number, figures, None if examples is None else int(examples), changes)
-        lines.setdefault(run.model, []).append(point)
+        lines.setdefault(model, []).append(point)
     return HistoryPanel(
         kind, name, tuple(HistoryLine(model, tuple(points)) for model, points in lines.items())
     )
 
 
 def _changes(
-    before: PastRun, after: PastRun, kind: str, name: str, benchmark: str
+    before: Run, after: Run, kind: str, name: str, benchmark: str
 ) -> tuple[Difference, ...]:
     if kind == "dataset":
         return changes_between(before, after, {name})
@@ -149,7 +142,7 @@ def _changes(
     return changes
 
 
-def _figures(scope: Mapping[str, Any]) -> dict[str, HistoryFigure]:
+def _figures(scope: Mapping[str, Any]) -> dict[str, Estimate]:
     """Return the figures of a scope of `summary.json`; values that are no shares are left out."""
     figures = {}
     for measure in HISTORY_MEASURES:
@@ -159,7 +152,7 @@ def _figures(scope: Mapping[str, Any]) -> dict[str, HistoryFigure]:
         low, high = _bounds(mapping(scope, "ci95").get(measure))
         if measure == "no_answer":
             low, high = _no_answer_bounds(value, scope)
-        figures[measure] = HistoryFigure(value, low, high)
+        figures[measure] = Estimate(value, low, high)
     return figures
 
 

@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_tablebench.claims.history._branch import files_of_branch
-from pytest_tablebench.claims.history._past_runs import LARGEST_FILE, PastRun, past_run
+from pytest_tablebench.claims.history._branch import LARGEST_FILE, files_of_branch
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.folder import RUN, SUMMARY
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts, entries_of_file
 from pytest_tablebench.results.run_search import search_runs
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 BRANCH = "git:"
@@ -20,9 +22,7 @@ Files = tuple[str, bytes, bytes]
 """The place of a run in words, its `run.json` and its `summary.json`."""
 
 
-def read_places_of_runs(
-    places: Iterable[str], *, repository: Path
-) -> tuple[list[PastRun], list[str]]:
+def read_places_of_runs(places: Iterable[str], *, repository: Path) -> tuple[list[Run], list[str]]:
     """Return the runs of all places, and a line on each folder that cannot be shown.
 
     Arguments:
@@ -31,16 +31,26 @@ def read_places_of_runs(
 
     A run that several places contain counts once.
     """
-    runs: dict[str, PastRun] = {}
+    runs: dict[str, Run] = {}
     problems: list[str] = []
     for place in dict.fromkeys(places):
         for name, run_text, summary_text in _files(place, repository, problems):
             digest = hashlib.sha256(run_text + b"\0" + summary_text).hexdigest()
             try:
-                runs.setdefault(digest, past_run(name, run_text, summary_text))
-            except DataError as error:
+                runs.setdefault(digest, _run(name, run_text, summary_text))
+            except (DataError, SettingsError) as error:
                 problems.append(f"{name}: {error}")
-    return sorted(runs.values(), key=lambda run: (run.start, run.place)), problems
+    return sorted(runs.values(), key=lambda run: (run.facts.started, run.path)), problems
+
+
+def _run(place: str, run_text: bytes, summary_text: bytes) -> Run:
+    """Return the run with these two files; its summary is the written one."""
+    run = Run(Path(place), RunFacts.from_text(run_text, RUN))
+    summary = dict(entries_of_file(summary_text, SUMMARY))
+    if not mapping(run.once("summary", lambda: summary), "benchmarks"):
+        raise DataError(f"{SUMMARY} has no benchmarks, so there is no figure to show")
+    _ = run.facts.started  # raises `DataError` without a start
+    return run
 
 
 def _files(place: str, repository: Path, problems: list[str]) -> Iterator[Files]:

@@ -10,20 +10,20 @@ from typing import Any
 
 from pytest_tablebench.claims.gates import recorded_gates
 from pytest_tablebench.claims.merge._labels import MergedLabels
-from pytest_tablebench.claims.merge._parts import MERGED, RunParts, read_parts
+from pytest_tablebench.claims.merge._parts import RunParts, number_of, read_parts
 from pytest_tablebench.claims.merge._records import MergedRecords
 from pytest_tablebench.claims.summary import THINKING, summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
-from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.media import merge_media
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
 from pytest_tablebench.results.texts import TEXTS, merge_texts
-from pytest_tablebench.util.entries import listing, mapping
+from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import counted
 
 
@@ -31,12 +31,12 @@ from pytest_tablebench.util.names import counted
 class Merge:
     """A merged run that is not written yet.
 
-    `run` is the content of its `run.json`, `table` its score table, `runs` the number of its
+    `facts` is the content of its `run.json`, `table` its score table, `runs` the number of its
     source runs. `notes` are remarks for the user. `ended` is why it is incomplete, None if it is
     complete.
     """
 
-    run: Mapping[str, Any]
+    facts: RunFacts
     table: ScoreTable
     runs: int
     notes: tuple[str, ...]
@@ -47,7 +47,7 @@ class Merge:
     _changes: Mapping[str, Any] | None
     """The content of `snapshots.json`; None if answers were not compared with stored ones."""
 
-    def write(self, out: Path) -> LoadedRun:
+    def write(self, out: Path) -> Run:
         """Write the run folder.
 
         Raises `SettingsError` if `out` contains a run, or if texts or images are damaged.
@@ -59,8 +59,8 @@ class Merge:
         merge_texts([path / TEXTS for path in self._folders], out / TEXTS)
         merge_media(self._folders, out)
         self._labels.write(out)
-        run = folder.write_run(self.run)
-        loaded = LoadedRun(out, run, self.table)
+        facts = {name: value for name, value in self.facts.entries.items() if name != "schema"}
+        loaded = Run(out, folder.write_run(facts), self.table)
         folder.write_summary(summary_of(loaded))
         if self._changes is not None:
             write_changes(out, self._changes)
@@ -85,13 +85,16 @@ def read_merge(paths: Sequence[Path]) -> Merge:
     if ended is None and "budget" in table.names["reason"]:
         ended = "the budget was spent"
     run = {**_run_data(parts, len(records)), "ended": ended}
-    if (digest := overlay_of(run)) is not None:
-        file = str(run["corrections"].get("file"))
+    first = parts.parts[0].facts
+    if (digest := first.overlay) is not None:
+        file = str(first.corrections.get("file"))
         run["corrections"] = corrections_entry(file, digest, corrected_cases(records.rows()))
     changes, left_out = _changes(folders, records)
     notes = (*_notes(parts, records), *left_out)
     count, labels = len(parts.source_runs), MergedLabels.read(folders)
-    return Merge(run, table, count, notes, ended, folders, records, labels, changes)
+    return Merge(
+        RunFacts.from_json(run), table, count, notes, ended, folders, records, labels, changes
+    )
 
 
 def _changes(
@@ -122,39 +125,38 @@ def _notes(parts: RunParts, records: MergedRecords) -> tuple[str, ...]:
 
 def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
     """Return the merged `run.json`: the settings of the runs and the sums of their counts."""
-    base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
-    sources, runs = parts.source_runs, [part.run for part in parts.parts]
-    facts = [source.facts for source in sources]
-    ends = [fact.get("end") for fact in facts]
-    numbers = sorted({source.number for source in sources if source.number is not None})
+    runs, sources = [part.facts for part in parts.parts], parts.source_runs
+    base = {name: value for name, value in runs[0].entries.items() if name != "schema"}
+    ends = [source.end for source in sources]
+    numbers = sorted({n for source in sources if (n := number_of(source)) is not None})
     partial = parts.split is not None and bool(parts.missing)
     return {
         **base,
         "status": "complete" if parts.unfinished is None else "incomplete",
         "exit_code": None,
-        "params_sent": next((run["params_sent"] for run in runs if run.get("params_sent")), None),
-        "grid": _grids([run.get("grid") for run in runs]),
+        "params_sent": next((run.params_sent for run in runs if run.params_sent), None),
+        "grid": _grids(run.grid for run in runs),
         "by_dataset": _by_dataset(parts),
         "datasets": _datasets(runs),
-        "missing": {k: v for run in reversed(runs) for k, v in mapping(run, "missing").items()},
-        "selected_by": _union(run.get("selected_by") for run in runs),
+        "missing": {name: why for run in reversed(runs) for name, why in run.missing.items()},
+        "selected_by": _union(run.selected_by for run in runs),
         "gates": _union(map(recorded_gates, runs)),
         "cases_planned": _planned(parts, recorded),
         "cases_recorded": recorded,
-        "start": min((str(fact.get("start")) for fact in facts), default=None),
+        "start": min((str(source.start) for source in sources), default=None),
         "end": None if None in ends else max(map(str, ends)),
-        **_spent(facts),
-        "store_hits": sum(source.count("store_hits") for source in sources),
-        "newest_stored": newest(fact.get("newest_stored") for fact in facts),
-        "server_check": _server_check(facts),
+        **_spent(sources),
+        "store_hits": sum(source.store_hits for source in sources),
+        "newest_stored": newest(source.newest_stored for source in sources),
+        "server_check": _server_check(sources),
         "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
-        MERGED: facts,
+        "merged_from": [source.entries for source in sources],
     }
 
 
-def _server_check(facts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _server_check(sources: Sequence[RunFacts]) -> Mapping[str, Any] | None:
     """Return the check of the server that decides: a difference, else the first one."""
-    checks = [mapping(fact, "server_check") for fact in facts if fact.get("server_check")]
+    checks = [source.server_check for source in sources if source.server_check]
     return next((check for check in checks if check.get("same") is False), next(iter(checks), None))
 
 
@@ -164,45 +166,43 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
         return None
     if parts.split is None:
         lacking = [
-            source.count("cases_planned") - source.count("cases_recorded")
+            (source.cases_planned or 0) - (source.cases_recorded or 0)
             for source in parts.source_runs
         ]
         return recorded + max(0, *lacking)
     return sum(
-        max(source.count("cases_planned") for source in sources)
-        for sources in parts.groups().values()
+        max(source.cases_planned or 0 for source in sources) for sources in parts.groups().values()
     )
 
 
-def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    paid = [fact for fact in facts if fact.get("calls_paid")]
-    names = ("prompt_tokens", "completion_tokens", "cost_usd")
+def _spent(sources: Sequence[RunFacts]) -> dict[str, Any]:
+    paid = [source for source in sources if source.calls_paid]
     return {
-        "calls_paid": sum(fact["calls_paid"] for fact in paid),
-        "calls_repeated": _sum([fact.get("calls_repeated") for fact in facts]),
-        **{name: _sum([fact.get(name) for fact in paid]) for name in names},
-        **{name: sum_of_known(fact.get(name) for fact in facts) for name in THINKING},
-        **_served(facts),
+        "calls_paid": sum(source.calls_paid or 0 for source in paid),
+        "calls_repeated": _sum([source.calls_repeated for source in sources]),
+        "prompt_tokens": _sum([source.prompt_tokens for source in paid]),
+        "completion_tokens": _sum([source.completion_tokens for source in paid]),
+        "cost_usd": _sum([source.cost_usd for source in paid]),
+        **{name: sum_of_known(getattr(source, name) for source in sources) for name in THINKING},
+        **_served(sources),
     }
 
 
-def _served(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _served(sources: Sequence[RunFacts]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
-    for fact in facts:
-        counts.update(mapping(fact, "served"))
+    for source in sources:
+        counts.update(source.served)
     return {"served": dict(counts.most_common())} if counts else {}
 
 
 def _sum(values: Sequence[Any]) -> Any:
-    if not values or not all(isinstance(value, int | float) for value in values):
-        return None
-    return sum(values)
+    return None if not values or None in values else sum(values)
 
 
-def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
+def _grids(grids: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     axes: dict[str, dict[Any, None]] = {}
     for grid in grids:
-        for axis, names in mapping(grid).items():
+        for axis, names in grid.items():
             axes.setdefault(axis, {}).update(dict.fromkeys(listing(names)))
     return {axis: list(names) for axis, names in axes.items()}
 
@@ -211,30 +211,27 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
     """Return the settings of each dataset, with the sums of cases that do not apply."""
     by_dataset: dict[str, dict[str, Any]] = {}
     for part in parts.parts:
-        for name, entry in mapping(part.run, "by_dataset").items():
-            by_dataset.setdefault(name, dict(mapping(entry)))
+        for name, entry in part.facts.by_dataset.items():
+            by_dataset.setdefault(name, dict(entry))
     counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
     for sources in parts.groups().values():
-        for name, counter in mapping(sources[0].facts, "does_not_apply").items():
+        for name, counter in sources[0].does_not_apply.items():
             if name in counts:
-                numbers = {k: v for k, v in mapping(counter).items() if isinstance(v, int)}
-                counts[name].update(numbers)
+                counts[name].update({k: v for k, v in counter.items() if isinstance(v, int)})
     for name, counter in counts.items():
         ordered = sorted(counter.items(), key=lambda entry: (-entry[1], entry[0]))
         by_dataset[name]["does_not_apply"] = dict(ordered)
     return {name: by_dataset[name] for name in sorted(by_dataset)}
 
 
-def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    def problems(facts: Any) -> int:
-        return len(listing(mapping(facts).get("problems")))
-
-    datasets: dict[str, Any] = {}
+def _datasets(runs: Sequence[RunFacts]) -> dict[str, Any]:
+    """Return the facts about each dataset from the run that reports most problems of it."""
+    datasets: dict[str, RunFacts] = {}
     for run in runs:
-        for name, facts in mapping(run, "datasets").items():
-            if name not in datasets or problems(facts) > problems(datasets[name]):
-                datasets[name] = facts
-    return {name: datasets[name] for name in sorted(datasets)}
+        for name, problems in run.problems.items():
+            if name not in datasets or len(problems) > len(datasets[name].problems[name]):
+                datasets[name] = run
+    return {name: datasets[name].datasets[name] for name in sorted(datasets)}
 
 
 def _union(lists: Iterable[Any]) -> list[str]:

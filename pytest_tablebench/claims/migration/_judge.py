@@ -22,8 +22,8 @@ from pytest_tablebench.claims.migration._types import (
     Side,
     Verdict,
 )
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record, case_key
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import are, counted
 
 FEWEST_EXAMPLES = 10
@@ -38,8 +38,8 @@ Kind = Literal["dataset", "serializer", "tag"]
 
 
 def judge_migration(
-    old: LoadedRun,
-    new: LoadedRun,
+    old: Run,
+    new: Run,
     margin: float,
     *,
     plans: Mapping[str, Mapping[str, Any]] | None = None,
@@ -71,7 +71,8 @@ def judge_migration(
         for subject, result in zip(subjects, results[: len(gates)], strict=True)
     )
     gaps, sides = tuple(results[len(gates) :]), (side_of(old), side_of(new))
-    judged = tuple(JudgedGate(result, result.further) for result in stored_results(_gates_of(new)))
+    gate_entries = () if new.facts.is_running else new.facts.gates  # judged at the end of the run
+    judged = tuple(JudgedGate(result, result.further) for result in stored_results(gate_entries))
     verdict, reasons = _verdict(sides, scopes, gaps, judged)
     answers = {case_key(record): record for record in old.records}
     changed = {case_key(record): record for record in new.records}
@@ -151,11 +152,6 @@ def _scope(subject: Subject, result: GateResult, comparison: RunComparison) -> J
     )
     before, after = measures.before, measures.after
     return JudgedScope(kind, dataset, name, before, after, result, result.further)
-
-
-def _gates_of(run: LoadedRun) -> Any:
-    """Return the judged gates of a run; an interrupted run has none."""
-    return run.run.get("gates") if run.run.get("status") != "running" else None
 
 
 def _verdict(

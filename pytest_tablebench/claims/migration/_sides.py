@@ -10,18 +10,18 @@ from pytest_tablebench.claims.compare import RunComparison
 from pytest_tablebench.claims.differences import Difference, sent_differences
 from pytest_tablebench.claims.migration._types import Latency, Side
 from pytest_tablebench.claims.summary import spent_on
-from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted, out_of
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 
 
-def side_of(run: LoadedRun) -> Side:
+def side_of(run: Run) -> Side:
     """Return the figures of a run. A run without records has shares of 0."""
     records = run.records
-    facts, total = run.run, max(1, len(records))
+    facts, total = run.facts, max(1, len(records))
     answered = [record for record in records if record.raw is not None]
     spent = spent_on(answered)
     tallies = Counter(name for record in records for name in record.tallies)
@@ -30,7 +30,7 @@ def side_of(run: LoadedRun) -> Side:
     tokens = {name: spent.get(name) for name in _TOKENS}
     each = max(1, len(answered))
     return Side(
-        model=str(facts.get("model")),
+        model=facts.model,
         path=str(run.path),
         ended=ended_of(run),
         cases=len(records),
@@ -42,20 +42,18 @@ def side_of(run: LoadedRun) -> Side:
         latency=_latency(answered),
         price=None if cost is None else 1000 * cost / each,
         tokens={name: None if count is None else count / each for name, count in tokens.items()},
-        calls_paid=facts.get("calls_paid"),
-        paid_usd=facts.get("cost_usd"),
+        calls_paid=facts.calls_paid,
+        paid_usd=facts.cost_usd,
     )
 
 
-def ended_of(run: LoadedRun) -> str | None:
+def ended_of(run: Run) -> str | None:
     """Return why a run lacks cases that it planned; None if it is complete."""
-    facts, recorded = run.run, len(run.records)
-    if facts.get("ended"):
-        return str(facts["ended"])
-    planned = facts.get("cases_planned")
-    if facts.get("status") != "complete" or recorded != planned:
-        whole = planned if isinstance(planned, int) else None
-        return f"{out_of(recorded, whole, 'case')} recorded"
+    facts, recorded = run.facts, len(run.records)
+    if facts.ended:
+        return facts.ended
+    if not facts.is_complete or recorded != facts.cases_planned:
+        return f"{out_of(recorded, facts.cases_planned, 'case')} recorded"
     return None
 
 
@@ -74,8 +72,8 @@ def _latency(answered: Sequence[Record]) -> Latency | None:
 
 
 def differences_of(
-    old: LoadedRun,
-    new: LoadedRun,
+    old: Run,
+    new: Run,
     comparison: RunComparison,
     plans: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Difference, ...]:
@@ -84,7 +82,7 @@ def differences_of(
     `plans` are the fields of each model's `ModelPlan`, by model; a model without calls has none.
     """
     sides = old, new
-    planned = [plans.get(str(run.run.get("model")), {}) for run in sides]
+    planned = [plans.get(run.facts.model, {}) for run in sides]
     rows = [
         _row("token limit of replies", [_limits(run.records) for run in sides]),
         _row("context", [_tokens(plan.get("context")) for plan in planned]),
@@ -95,7 +93,7 @@ def differences_of(
         _row("transport", [_text(plan.get("transport")) for plan in planned]),
     ]
     further = [item for item in comparison.differences if item.kind != "model"]
-    return (*sent_differences(old.run, new.run), *filter(None, rows), *further)
+    return (*sent_differences(old.facts, new.facts), *filter(None, rows), *further)
 
 
 def _row(name: str, texts: Sequence[str]) -> Difference | None:

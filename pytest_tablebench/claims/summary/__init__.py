@@ -10,7 +10,7 @@ from pytest_tablebench.claims.summary._scopes import (
     summarize,
 )
 from pytest_tablebench.claims.summary._spending import add_spending, spent_on
-from pytest_tablebench.claims.summary._summary import THINKING, new_summary, summary_of
+from pytest_tablebench.claims.summary._summary import THINKING, summary_of
 
 __all__ = [
     "FORMER",
@@ -20,7 +20,6 @@ __all__ = [
     "informative_checks",
     "informative_parts",
     "is_memory_test",
-    "new_summary",
     "same_meaning",
     "spent_on",
     "spread",

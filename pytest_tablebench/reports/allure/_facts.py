@@ -15,6 +15,7 @@ from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.reports.allure._shape import FAILED_CHECK
 from pytest_tablebench.reports.formats import number, percent
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import printable
 
@@ -77,7 +78,7 @@ def config_text(rules: list[dict[str, Any]], name: str) -> str:
 
 
 def environment_text(
-    run: Mapping[str, Any],
+    run: RunFacts,
     mode: str,
     before: str = "",
     checks: Mapping[str, Counter[bool]] | None = None,
@@ -90,25 +91,24 @@ def environment_text(
     key.
     """
     # The overview of Allure shows only the first lines.
-    facts: dict[str, Any] = {"model": run.get("model")}
+    facts: dict[str, Any] = {"model": run.model}
     facts |= {f"dataset.{name}": text for name, text in (figures or {}).items()}
-    facts |= {key: run.get(key) for key in _KEYS}
+    facts |= {key: run.entries.get(key) for key in _KEYS}
     if facts["api_base"] is not None:
         facts["api_base"] = without_credentials(str(facts["api_base"]))
-    grid = run.get("grid") or {}
     facts |= {
-        "params": json.dumps(run["params"]) if run.get("params") else None,
-        "serializers": ", ".join(grid.get("serializers", ())),
-        "perturbations": ", ".join(grid.get("perturbations", ())),
-        "datasets": ", ".join(run.get("datasets") or ()),
+        "params": json.dumps(run.params) if run.params else None,
+        "serializers": ", ".join(run.grid.get("serializers", ())),
+        "perturbations": ", ".join(run.grid.get("perturbations", ())),
+        "datasets": ", ".join(run.datasets),
         "allure": mode,
     }
     facts |= {
         f"{name}.pass_rate": f"{percent(passed[True] / passed.total())} of {passed.total()}"
         for name, passed in (checks or {}).items()
     }
-    facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}
-    facts |= {f"host.{name}": value for name, value in (run.get("host") or {}).items()}
+    facts |= {f"version.{name}": v for name, v in run.versions.items()}
+    facts |= {f"host.{name}": value for name, value in run.host.items()}
     properties = {
         _property(name, key=True): _property(str(value))
         for name, value in facts.items()

@@ -26,6 +26,7 @@ from pytest_tablebench.reports.allure._shape import (
     passed_all,
 )
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import Text
 from pytest_tablebench.util.names import unknown_name
 
@@ -54,7 +55,7 @@ def write_allure(
     records: Iterable[Record],
     out: Path,
     *,
-    run: Mapping[str, Any],
+    run: RunFacts,
     mode: Mode,
     texts: Iterable[Text] = (),
     snapshots: Mapping[str, str] | None = None,
@@ -67,7 +68,7 @@ def write_allure(
         records: the records of a run, finished or interrupted.
         out: the results folder; created if missing. Other files in it stay; writing the same
             run again replaces its files.
-        run: the content of `run.json`.
+        run: the facts of the run.
         mode: see `choose_mode`.
         texts: questions, tables and prompts, as `read_texts` yields them.
         snapshots: by case id, the change of a stored answer, as a tag.
@@ -81,7 +82,7 @@ def write_allure(
     changes = snapshots or {}
     where = f"--bench-allure: cannot write into {out}"
     with writing(where, "; choose another folder with --alluredir"):
-        stamp = Stamp(f"{run.get('start')}\n{run.get('model')}", _milliseconds(run.get("start")))
+        stamp = Stamp(f"{run.start}\n{run.model}", _milliseconds(run.start))
         folder = Folder(out)
         attachments = Attachments(folder, stamp)
         groups: dict[tuple[str, ...], Group] = {}
@@ -109,7 +110,7 @@ def write_allure(
 
 def _write_facts(
     folder: Folder,
-    run: Mapping[str, Any],
+    run: RunFacts,
     mode: Mode,
     groups: Collection[Group],
     *,
@@ -118,7 +119,7 @@ def _write_facts(
 ) -> None:
     rules = categories(reason for group in groups for reason in group.reasons)
     folder.write("categories.json", merged(folder.read("categories.json"), rules))
-    folder.write("allurerc.json", config_text(rules, f"tablebench: {run.get('model')}"))
+    folder.write("allurerc.json", config_text(rules, f"tablebench: {run.model}"))
     checks: defaultdict[str, Counter[bool]] = defaultdict(Counter)
     for group in groups:
         for name, passed in group.checks.items():

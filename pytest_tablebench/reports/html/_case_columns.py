@@ -14,6 +14,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.html._details import text_of
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.corrected import corrected_outcome
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import slug
 
 _PARTS = 12
@@ -116,23 +117,22 @@ def _node(record: Record) -> str:
     return "-".join([*short, *record.case_id.split("/")[4:]])
 
 
-def run_key(run: Mapping[str, Any]) -> str:
+def run_key(run: RunFacts) -> str:
     """Return the key of a run's notes, which does not depend on the folder's place."""
-    identity = json.dumps([run.get(name) for name in ("model", "start", "host")], default=str)
+    identity = json.dumps([run.model, run.start, run.host or None], default=str)
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def rerun_words(run: Mapping[str, Any]) -> list[str]:
+def rerun_words(run: RunFacts) -> list[str]:
     """Return the words that name the suites, and the options that differ from the defaults."""
-    usual, named = Settings(), run.get("named_by")
-    words = [str(word) for word in named] if isinstance(named, list) else []
-    folder = run.get("prompts_folder")
-    words += [f"--bench-prompts={folder}"] if isinstance(folder, str) else []
+    usual, folder = Settings(), run.prompts_folder
+    words = [str(word) for word in run.named_by]
+    words += [] if folder is None else [f"--bench-prompts={folder}"]
     return words + [
         f"{option.flag}={text}"
         for option in OPTIONS
         if option.setting in _ASKED and option.recorded
-        for text in _texts(run.get(option.recorded), usual, option.setting)
+        for text in _texts(run.entries.get(option.recorded), usual, option.setting)
         if "***" not in text  # the user has to add a removed key
     ]
 

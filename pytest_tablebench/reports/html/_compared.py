@@ -19,8 +19,8 @@ from pytest_tablebench.reports.html._pack import (
     WORSE,
 )
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import case_key
+from pytest_tablebench.results.run import Run, load_run
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
@@ -53,7 +53,7 @@ def marks_of(
 
 
 def records_before(
-    case_ids: Mapping[str, str], comparison: RunComparison | None, baseline: Path | LoadedRun | None
+    case_ids: Mapping[str, str], comparison: RunComparison | None, baseline: Path | Run | None
 ) -> dict[str, Record] | None:
     """Return the other run's records by this run's case ids; None without another run."""
     if comparison is None or baseline is None:

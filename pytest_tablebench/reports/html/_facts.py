@@ -14,7 +14,8 @@ from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_p
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.analyses import contrasts, winners
 from pytest_tablebench.results.analyses.grid import read_scores
-from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
+from pytest_tablebench.results.folder import recorded_text
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
 from pytest_tablebench.util.names import are, counted, out_of, printable, tied
@@ -24,29 +25,28 @@ if TYPE_CHECKING:
 
 
 def verdict(
-    gates: Sequence[GateResult], run: Mapping[str, Any], records: Sequence[Record]
+    gates: Sequence[GateResult], run: RunFacts, records: Sequence[Record]
 ) -> dict[str, Any]:
     """Return `state` (holds, fails, undecided or none), headline, causes and lines below.
 
     A run without gates has no headline.
     """
-    planned = run.get("cases_planned")
+    planned = run.cases_planned
     done = len(records)
-    cut = done < planned if isinstance(planned, int) else run.get("status") != "complete"
+    cut = not run.is_complete if planned is None else done < planned
     short = f"interrupted: {recorded_text(done, planned)}"
     note = short if cut else counted(done, "case")
-    if cut and run.get("cases_saved"):
+    if cut and run.cases_saved:
         clause = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
         note = f"{clause}: every gate was decided without the others"
     reasons = Counter(str(r.reason or "unknown") for r in records if r.outcome == "no_answer")
     texts = (reasons_text(reasons), unusable_text(run), stored_text(run))
-    notes = [note, *filter(None, (*texts, selection_text(run), imported_text(run)))]
+    notes = [note, *filter(None, (*texts, run.selection_text, run.imported_text))]
     states = Counter(gate.state for gate in gates)
     total = len(gates)
-    asked_for = run.get("gates")
-    if not total and isinstance(asked_for, list) and asked_for:
+    if not total and run.gates:
         # A run that was killed, or could not judge its gates, has only their texts.
-        state, title = "undecided", f"Not judged: {_gates(len(asked_for))}"
+        state, title = "undecided", f"Not judged: {_gates(len(run.gates))}"
     elif not total:
         state, title = "none", ""
     elif states["fails"]:

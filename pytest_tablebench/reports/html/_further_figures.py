@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_tablebench.claims.summary import informative_parts
 from pytest_tablebench.reports.further_text import PARTS, scopes
+from pytest_tablebench.results.run_facts import RunFacts
 
 ROWS = 1000
 """The most rows of all tables by tag, so that a page stays small."""
@@ -14,7 +15,7 @@ ROWS = 1000
 Tag = tuple[str, str]
 
 
-def further_figures(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+def further_figures(summary: Mapping[str, Any], run: RunFacts) -> dict[str, Any]:
     """Return the rows of parts with their meanings, of consistency and of changed meaning."""
     rows: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
     for name, scope, whole, declared in scopes(summary, run):
@@ -45,7 +46,7 @@ def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
 
 def tag_tables(
     summary: Mapping[str, Any],
-    run: Mapping[str, Any],
+    run: RunFacts,
     numbers: Mapping[Tag, int],
     datasets: Sequence[str],
 ) -> dict[str, Any]:

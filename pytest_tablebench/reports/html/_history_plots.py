@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.claims.history import HistoryFigure
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.reports.formats import number
 from pytest_tablebench.reports.html._figures import (
     BLUE,
@@ -31,7 +31,7 @@ class PlottedLine:
     """The figures of one model by number of the run."""
 
     model: str
-    figures: Mapping[int, HistoryFigure]
+    figures: Mapping[int, Estimate]
 
 
 def history_plot(
@@ -86,7 +86,7 @@ def history_plot(
     return Plot(title, _described(lines, dates), canvas.svg())
 
 
-def _range(figures: Sequence[HistoryFigure], *, is_share: bool) -> tuple[float, float]:
+def _range(figures: Sequence[Estimate], *, is_share: bool) -> tuple[float, float]:
     """Return the lowest and highest value of the axis."""
     values = [v for f in figures for v in (f.value, f.low, f.high) if v is not None]
     if not is_share:
@@ -114,7 +114,7 @@ def _draw_changes(
 
 
 def _draw_line(
-    axes: ChartAxes, points: Sequence[tuple[float, HistoryFigure]], colour: str, dash: str
+    axes: ChartAxes, points: Sequence[tuple[float, Estimate]], colour: str, dash: str
 ) -> None:
     for place, figure in points:
         if figure.low is not None and figure.high is not None:
@@ -123,7 +123,7 @@ def _draw_line(
             axes.canvas.line([(x, ends[0]), (x, ends[1])], colour, 1)
             for y in ends:
                 axes.canvas.line([(x - 2.5, y), (x + 2.5, y)], colour, 1)
-    middles = [(axes.x(place), axes.y(figure.value)) for place, figure in points]
+    middles = [(axes.x(place), axes.y(figure.value or 0.0)) for place, figure in points]
     if len(middles) > 1:
         axes.canvas.line(middles, colour, 1.6, dash)
     for x, y in middles:

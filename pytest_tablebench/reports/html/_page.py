@@ -35,8 +35,9 @@ from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
+from pytest_tablebench.results.run import Run, load_run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
@@ -81,11 +82,11 @@ def page_preparations() -> list[Callable[[], object]]:
 
 
 def write_page(
-    loaded: Path | LoadedRun,
+    loaded: Path | Run,
     out: Path,
     *,
     gates: Sequence[GateResult] = (),
-    baseline: Path | LoadedRun | None = None,
+    baseline: Path | Run | None = None,
     comparison: RunComparison | None = None,
     snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
@@ -109,7 +110,7 @@ def write_page(
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
     loaded = load_run(loaded)
-    run, summary, folder = loaded.run, summary_of(loaded), loaded.path
+    run, summary, folder = loaded.facts, summary_of(loaded), loaded.path
     tags = _further_figures.numbered_tags(summary)
     if comparison is not None or (ahead is not None and not ahead.is_whole(len(loaded.scores))):
         ahead = None
@@ -144,7 +145,7 @@ def write_page(
         if (plot := setting_plot(name, axis, figures.get(axis.plural, {}).get("settings", {})))
     ]
     facts = {
-        "model": str(run.get("model")),
+        "model": run.model,
         "run": run,
         "settings": _settings(run),
         "verdict": _facts.verdict(gates, run, records),
@@ -254,7 +255,7 @@ def _corrected(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
+def _taken(run: RunFacts, records: Sequence[Record]) -> Iterator[str]:
     """Yield the shares of missing and cut-off answers, and the cost."""
     unanswered = sum(record.score is None for record in records)
     share = unanswered / len(records) if records else None
@@ -267,26 +268,17 @@ def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
     if unclear:
         cases = counted(unclear, "case")
         yield f"unclear: {percent(unclear / len(records))} ({cases}), counted as wrong"
-    cost, paid = run.get("cost_usd"), run.get("calls_paid")
-    shown = money(cost) if isinstance(cost, int | float) else "unknown"
-    calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
-    yield f"cost: {shown} ({calls}, {_whole(run.get('store_hits'))} from the store)"
+    shown = "unknown" if run.cost_usd is None else money(run.cost_usd)
+    calls = "? calls" if run.calls_paid is None else counted(run.calls_paid, "call")
+    yield f"cost: {shown} ({calls}, {run.store_hits:,} from the store)"
 
 
-def _whole(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else "?"
-
-
-def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _settings(run: RunFacts) -> list[tuple[str, str]]:
     options = [option.recorded for option in OPTIONS if option.shown and option.recorded]
     further = ("deprecation_date", "judge_deprecation_date", "start", "end", "status")
-    rows = [(name, run.get(name)) for name in (*options, *further)]
-    versions = run.get("versions")
-    if isinstance(versions, Mapping):
-        rows.append(("version", versions.get("pytest-tablebench")))
-    by_dataset = run.get("by_dataset")
-    for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
-        rows.append((str(name), origins_text(facts) or None))
+    rows = [(name, run.entries.get(name)) for name in (*options, *further)]
+    rows.append(("version", run.version))
+    rows += [(name, origins_text(entry) or None) for name, entry in run.by_dataset.items()]
     return [(name, _setting(value)) for name, value in rows if value not in (None, {}, [])]
 
 
@@ -305,16 +297,12 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
+def _data_notes(run: RunFacts) -> Iterator[str]:
     yield from left_out_lines(run)
-    datasets = run.get("datasets")
-    for name, dataset_facts in datasets.items() if isinstance(datasets, Mapping) else ():
-        if not isinstance(dataset_facts, Mapping):
-            continue
-        problems = dataset_facts.get("problems") or []
+    for name, problems in run.problems.items():
         if problems:
             yield f"{name}: {counted(len(problems), 'row')} could not be used; first: {problems[0]}"
-        for note in dataset_facts.get("notes") or []:
+        for note in run.notes(name):
             yield f"{name}: {note}"
 
 

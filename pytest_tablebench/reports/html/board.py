@@ -20,7 +20,6 @@ from pytest_tablebench.reports.paper._boards import boards_of
 from pytest_tablebench.reports.paper._entries import all_keys, ranked, value_of
 from pytest_tablebench.reports.paper._realhit_tables import Marks
 from pytest_tablebench.reports.paper._runs import (
-    RunData,
     differences,
     load_runs,
     run_remarks,
@@ -30,6 +29,7 @@ from pytest_tablebench.reports.paper._runs import (
 from pytest_tablebench.reports.paper._write import PaperReport
 from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper.text import PaperTable, labelled_notes, shown, text_columns
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.score_table import EQUAL, ScoreTable
 from pytest_tablebench.util.names import printable
 
@@ -67,7 +67,7 @@ def write_leaderboard(
     save_page(out, "board.html", facts)
 
 
-def _unnamed_tables(run: RunData) -> list[str]:
+def _unnamed_tables(run: Run) -> list[str]:
     """Return the remark on a run of an earlier version, without the tables of its examples."""
     if any(row.cluster for row in run.rows) or not run.rows:
         return []
@@ -78,7 +78,7 @@ def _unnamed_tables(run: RunData) -> list[str]:
 
 
 def _benchmark(
-    name: str, runs: Sequence[RunData], out: Path, analysis: Mapping[str, Any] | None
+    name: str, runs: Sequence[Run], out: Path, analysis: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     parts = runs_by_mode(runs, name)
     rows = [row for run in parts for row in run.rows]
@@ -96,7 +96,7 @@ def _benchmark(
 
 
 def _plots(
-    runs: Sequence[RunData], benchmark: str, analysis: Mapping[str, Any] | None
+    runs: Sequence[Run], benchmark: str, analysis: Mapping[str, Any] | None
 ) -> tuple[list[Plot], list[dict[str, Any]], str | None]:
     try:
         analysis = analysis or analysis_of(runs, benchmark)
@@ -130,7 +130,7 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
     return maps
 
 
-def _link(run: RunData, out: Path) -> str | None:
+def _link(run: Run, out: Path) -> str | None:
     """Return the address of a run's page, relative to the page `out`; None without a page."""
     page = run.path / "report.html"
     try:
@@ -139,7 +139,7 @@ def _link(run: RunData, out: Path) -> str | None:
         return None
 
 
-def _costs(runs: Sequence[RunData], parts: Sequence[RunData]) -> list[float | None]:
+def _costs(runs: Sequence[Run], parts: Sequence[Run]) -> list[float | None]:
     """Return the cost of each part of a run in US dollars, None where it is unknown.
 
     The cost of a part that is a whole run includes calls to judges. Any other part costs as much as
@@ -148,10 +148,10 @@ def _costs(runs: Sequence[RunData], parts: Sequence[RunData]) -> list[float | No
     cases = {run.path: len(run.rows) for run in runs}
     costs: list[float | None] = []
     for part in parts:
-        whole = part.run.get("cost_usd")
+        whole = part.facts.cost_usd
         prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
         if len(part.rows) == cases[part.path]:
-            costs.append(whole if isinstance(whole, int | float) else None)
+            costs.append(whole)
         else:
             costs.append(fsum(prices) if len(prices) == len(part.rows) else None)
     return costs
@@ -159,7 +159,7 @@ def _costs(runs: Sequence[RunData], parts: Sequence[RunData]) -> list[float | No
 
 def _ranking(
     name: str,
-    runs: Sequence[RunData],
+    runs: Sequence[Run],
     datasets: Sequence[str],
     costs: Sequence[float | None],
     out: Path,

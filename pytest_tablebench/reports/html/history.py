@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import (
     HISTORY_MEASURES,
-    HistoryFigure,
     HistoryPanel,
     RunHistory,
     price_of,
@@ -24,20 +24,20 @@ def write_history(history: RunHistory, out: Path, problems: Sequence[str]) -> No
 
     Raises `SettingsError` if `out` cannot be written.
     """
-    dates = [f"{run.start:%Y-%m-%d}" for run in history.runs]
+    dates = [f"{run.facts.started:%Y-%m-%d}" for run in history.runs]
     columns = _columns(history)
     facts = {
-        "runs": [{"start": started(run), "model": run.model} for run in history.runs],
-        "models": list(dict.fromkeys(run.model for run in history.runs)),
+        "runs": [{"start": started(run), "model": run.facts.model} for run in history.runs],
+        "models": list(dict.fromkeys(run.facts.model for run in history.runs)),
         "panels": [_panel(panel, history, dates, columns) for panel in history.panels],
         "price": _price_plot(history, dates, columns),
         "bills": [
             {
                 "start": started(run),
-                "model": run.model,
-                "place": run.place,
-                "calls": _count(run.run.get("calls_paid")),
-                "cost": _amount(run.run.get("cost_usd")),
+                "model": run.facts.model,
+                "place": str(run.path),
+                "calls": run.facts.calls_paid,
+                "cost": run.facts.cost_usd,
                 "price": price_of(run),
             }
             for run in history.runs
@@ -52,12 +52,13 @@ def _columns(history: RunHistory) -> list[int]:
     columns: list[int] = []
     day, models = None, set[str]()
     for run in history.runs:
-        if run.start.date() != day or run.model in models:
-            day, models = run.start.date(), set()
+        started_on, model = run.facts.started.date(), run.facts.model
+        if started_on != day or model in models:
+            day, models = started_on, set()
             columns.append(columns[-1] + 1 if columns else 0)
         else:
             columns.append(columns[-1])
-        models.add(run.model)
+        models.add(model)
     return columns
 
 
@@ -121,16 +122,8 @@ def _lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
 def _price_plot(history: RunHistory, dates: Sequence[str], columns: Sequence[int]) -> Plot | None:
     lines = []
     for model, prices in history.prices.items():
-        figures = {run: HistoryFigure(price) for run, price in prices if price is not None}
+        figures = {run: Estimate(price) for run, price in prices if price is not None}
         if figures:
             lines.append(PlottedLine(model, figures))
     title = "US dollars per 1,000 paid calls"
     return history_plot(title, lines, dates, columns, {}, is_share=False)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _amount(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

@@ -11,9 +11,9 @@ from pytest_tablebench.reports.paper._realhit import (
     published_means,
     whole_strategy,
 )
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable
 from pytest_tablebench.results.figures import plain_mean
+from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.util.calls import parse_call
 
 _STRATEGY = "treethinker"
@@ -26,7 +26,7 @@ _VARIANTS: Mapping[str, Mapping[str, str]] = {
 _BY_RULE = "tree-keyword alignment by rule"
 
 
-def realhit_ablations(runs: Sequence[RunData]) -> PaperTable | None:
+def realhit_ablations(runs: Sequence[Run]) -> PaperTable | None:
     """Return the means of each variant of TreeThinker, and the printed ones.
 
     None without a run of TreeThinker over one of the five tasks. `delta` is the change of `all`

@@ -7,14 +7,15 @@ from typing import Any
 
 from pytest_tablebench.reports.paper._further_tables import open_groups
 from pytest_tablebench.reports.paper._realhit_serializers import serializer_means
-from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
+from pytest_tablebench.reports.paper._runs import runs_by_mode
 from pytest_tablebench.reports.paper._skills import skill_analysis
 from pytest_tablebench.reports.paper._table_map import mapped_tables
 from pytest_tablebench.results import analyse
 from pytest_tablebench.results.analyses import further_figures
+from pytest_tablebench.results.run import Run
 
 
-def analysis_of(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
+def analysis_of(runs: Sequence[Run], benchmark: str) -> dict[str, Any]:
     """Return the analyses of a benchmark over runs, divided by mode.
 
     Raises `DataError` for records that cannot be compared.
@@ -32,9 +33,9 @@ def analysis_of(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
     }
 
 
-def _ranked(parts: Sequence[RunData]) -> str:
+def _ranked(parts: Sequence[Run]) -> str:
     """Return what a ranking of these runs orders, in words."""
-    models = {str(run.run.get("model")) for run in parts}
+    models = {run.facts.model for run in parts}
     if len(models) == len(parts):
         return "models"
     modes = {

@@ -11,12 +11,12 @@ from pytest_tablebench.reports.paper._leaderboard import leaderboard, leaderboar
 from pytest_tablebench.reports.paper._other import other_leaderboard
 from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhit_means
 from pytest_tablebench.reports.paper._realhit_tables import Marks, realhit_tables
-from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper._skills import treb_leaderboard
 from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.reports.paper.text import PaperTable
+from pytest_tablebench.results.run import Run
 
-Maker = Callable[[Sequence[RunData]], PaperTable | None]
+Maker = Callable[[Sequence[Run]], PaperTable | None]
 
 BOARDS: Mapping[str, Maker] = {
     "leaderboard": leaderboard,
@@ -33,7 +33,7 @@ BOARDS: Mapping[str, Maker] = {
 """The maker of each table, by the stem of its files; it returns None without data."""
 
 
-def boards_of(runs: Sequence[RunData], marks: Marks | None = None) -> list[PaperTable]:
+def boards_of(runs: Sequence[Run], marks: Marks | None = None) -> list[PaperTable]:
     """Return the tables for which the runs have data.
 
     `marks` are a model's marks of the structure of tables.

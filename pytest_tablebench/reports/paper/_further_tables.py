@@ -9,8 +9,8 @@ from typing import Any
 from pytest_tablebench.reports.paper._entries import ALL, Tree, all_keys, matrix, reason_of
 from pytest_tablebench.reports.paper._model_names import has_open_weights
 from pytest_tablebench.reports.paper._published import published
-from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable
+from pytest_tablebench.results.run import Run
 
 _NO_GROUP = "no model is known to be open or closed; set it for a run with --bench-open=yes or no"
 _NO_PERTURBATION = "no perturbation beside an unperturbed baseline"
@@ -21,14 +21,14 @@ def _families() -> Mapping[str, bool]:
     return {line["family"]: line["open"] == "yes" for line in published("open_models")}
 
 
-def open_groups(runs: Sequence[RunData]) -> dict[str, str]:
+def open_groups(runs: Sequence[Run]) -> dict[str, str]:
     """Return `open` or `closed` by the label of a run; unknown models are left out."""
     groups = {}
     for run in runs:
-        answer = run.run.get("open_weights")
+        answer = run.facts.open_weights
         is_open = answer == "yes" if answer in {"yes", "no"} else None
         if is_open is None:
-            is_open = has_open_weights(str(run.run.get("model", run.model)), _families())
+            is_open = has_open_weights(run.facts.model, _families())
         if is_open is not None:
             groups[run.model] = "open" if is_open else "closed"
     return groups

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.judges import agreement_of
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.util.entries import mapping
 
 JUDGES = "judges"
 
@@ -20,7 +21,7 @@ _NOTES = (
 )
 
 
-def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
+def judge_agreement(runs: Sequence[Run]) -> PaperTable | None:
     """Return the agreement of each pair of judges about the same answers of a model.
 
     The marks are from two of the runs, or from one run that was judged again. None if no answer
@@ -48,15 +49,15 @@ def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
 _Figures = Mapping[str, tuple[int, float | None, float | None]]
 
 
-def _computed(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+def _computed(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
     """Yield model and judges with their agreement by dataset, for each pair of runs."""
     for first, second in combinations(runs, 2):
-        judges, model = (first.run.get("judge"), second.run.get("judge")), first.run.get("model")
-        if None in judges or judges[0] == judges[1] or model != second.run.get("model"):
+        judges, model = (first.facts.judge, second.facts.judge), first.facts.model
+        if None in judges or judges[0] == judges[1] or model != second.facts.model:
             continue
         agreements = agreement_of(first.rows, second.rows)
         yield (
-            (str(model), str(judges[0]), str(judges[1])),
+            (model, str(judges[0]), str(judges[1])),
             {
                 name: (agreement.answers, agreement.kappa, agreement.rank)
                 for name, agreement in agreements.items()
@@ -64,24 +65,23 @@ def _computed(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _
         )
 
 
-def _recorded(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+def _recorded(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
     """Yield the same for runs that were judged again, from the agreement that they recorded."""
     for run in runs:
-        rejudged = run.run.get("rejudged")
-        before = rejudged.get("judge") if isinstance(rejudged, dict) else None
-        if not isinstance(rejudged, dict) or before is None:
+        before = run.facts.rejudged.get("judge")
+        if before is None:
             continue
-        agreements = rejudged.get("agreement")
+        agreements = mapping(run.facts.rejudged, "agreement")
         by_dataset = {
             str(name): (
                 figures["answers"],
                 _number(figures.get("kappa")),
                 _number(figures.get("rank")),
             )
-            for name, figures in (agreements if isinstance(agreements, dict) else {}).items()
+            for name, figures in agreements.items()
             if isinstance(figures, dict) and isinstance(figures.get("answers"), int)
         }
-        yield (str(run.run.get("model")), str(before), str(run.run.get("judge"))), by_dataset
+        yield (run.facts.model, str(before), str(run.facts.judge)), by_dataset
 
 
 def _number(value: Any) -> float | None:

@@ -11,8 +11,9 @@ from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.reports.paper._entries import SINGLE
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
-from pytest_tablebench.reports.paper._runs import RunData, RunRow, runs_by_mode
+from pytest_tablebench.reports.paper._runs import runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
+from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.util.names import counted, printable
 
@@ -49,7 +50,7 @@ _CAVEATS = (
 )
 
 
-def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+def leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     """Return the table in the layout of the paper's Table 2; None without any ToRR dataset.
 
     The given runs come first. Performance and robustness are shown only if a run has all ten
@@ -69,7 +70,7 @@ def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     )
 
 
-def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
+def leaderboard_beside(runs: Sequence[Run]) -> PaperTable | None:
     """Return each figure of a run with the published one of the same model.
 
     None if no model of the runs has a published row.
@@ -95,13 +96,13 @@ def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
     )
 
 
-def model_names(runs: Sequence[RunData]) -> dict[str, str]:
+def model_names(runs: Sequence[Run]) -> dict[str, str]:
     """Return the models by the labels of their runs."""
     parts = runs_by_mode(runs, "torr")
-    return {run.model: str(run.run.get("model", run.model)) for run in parts}
+    return {run.model: run.facts.model for run in parts}
 
 
-def _torr_scopes(runs: Sequence[RunData]) -> Iterator[tuple[RunData, Mapping[str, Any]]]:
+def _torr_scopes(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, Any]]]:
     """Yield the runs that have a dataset of ToRR, one for each mode, with their figures."""
     for run in runs_by_mode(runs, "torr"):
         rows = torr_rows(run)
@@ -117,13 +118,13 @@ def _published_rows() -> list[tuple[Value, ...]]:
     ]
 
 
-def torr_rows(run: RunData) -> list[RunRow]:
+def torr_rows(run: Run) -> list[RunRow]:
     """Return the rows of a run about the ten datasets of ToRR."""
     names = set(DATASETS.values())
     return [row for row in run.rows if row.benchmark == "torr" and row.dataset in names]
 
 
-def _row(run: RunData, scope: Mapping[str, Any]) -> tuple[Value, ...]:
+def _row(run: Run, scope: Mapping[str, Any]) -> tuple[Value, ...]:
     datasets = scope.get("datasets", {})
     whole = set(datasets) == set(DATASETS.values())
     return (
@@ -135,7 +136,7 @@ def _row(run: RunData, scope: Mapping[str, Any]) -> tuple[Value, ...]:
     )
 
 
-def _notes(run: RunData, scope: Mapping[str, Any]) -> list[str]:
+def _notes(run: Run, scope: Mapping[str, Any]) -> list[str]:
     """Return how a run differs from the paper's, one clause each."""
     datasets = scope.get("datasets", {})
     notes = []
@@ -144,7 +145,7 @@ def _notes(run: RunData, scope: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"performance and robustness need all ten datasets, missing: {', '.join(missing)}"
         )
-    compat = run.run.get("compat")
+    compat = run.facts.compat
     if compat != "reference":
         notes.append(
             f"mode {printable(str(compat), 20)}: several metrics differ from the paper's, "
@@ -161,7 +162,7 @@ def _notes(run: RunData, scope: Mapping[str, Any]) -> list[str]:
     return notes + _data_notes(run, datasets)
 
 
-def _grid_notes(run: RunData) -> list[str]:
+def _grid_notes(run: Run) -> list[str]:
     paper = {(serializer, perturbation) for serializer in _SERIALIZERS for perturbation in GRID}
     grids: dict[str, list[str]] = {}
     counts: dict[str, list[str]] = {}
@@ -181,16 +182,13 @@ def _grid_notes(run: RunData) -> list[str]:
     ]
 
 
-def _shot_notes(run: RunData, datasets: Iterable[str]) -> list[str]:
+def _shot_notes(run: Run, datasets: Iterable[str]) -> list[str]:
     """Return which datasets were shown another number of demonstrations than in the paper."""
     paper = PAPER_SETTINGS["torr"].shots or Shots()
-    entries = run.run.get("by_dataset")
-    by_dataset = entries if isinstance(entries, Mapping) else {}
     others: dict[str, list[str]] = {}
     for name in datasets:
-        facts = by_dataset.get(name)
         # Earlier versions recorded the option alone.
-        shots = facts.get("shots") if isinstance(facts, Mapping) else run.run.get("shots")
+        shots = run.facts.by_dataset.get(name, {"shots": run.facts.shots}).get("shots")
         if shots is not None and shots != paper.of(name):
             others.setdefault(printable(str(shots), 20), []).append(name)
     return [
@@ -199,14 +197,9 @@ def _shot_notes(run: RunData, datasets: Iterable[str]) -> list[str]:
     ]
 
 
-def _data_notes(run: RunData, datasets: Mapping[str, Any]) -> list[str]:
-    facts = run.run.get("datasets")
-    if not isinstance(facts, Mapping):
-        return []
-    notes = []
-    for name in datasets:
-        dataset_facts = facts.get(name)
-        dataset_notes = dataset_facts.get("notes") if isinstance(dataset_facts, Mapping) else None
-        if isinstance(dataset_notes, list):
-            notes += [f"{name}: {printable(str(note), 200)}" for note in dataset_notes]
-    return notes
+def _data_notes(run: Run, datasets: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name}: {printable(str(note), 200)}"
+        for name in datasets
+        for note in run.facts.notes(name)
+    ]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from pytest_tablebench.metrics import corpus_bleu
 from pytest_tablebench.reports.paper._published import Noted, beside_published, published
-from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
+from pytest_tablebench.reports.paper._runs import runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.figures import mean_parts, plain_mean
+from pytest_tablebench.results.run import Run
 
 BENCHMARK = "other"
 
@@ -24,7 +25,7 @@ _CITATION = (
 _BLEU = "sacrebleu is sacreBLEU's figure of all answers of FeTaQA as one corpus, as a share"
 
 
-def other_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+def other_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     """Return the runs and the published rows; None for runs without any of the datasets."""
     rows: list[Noted] = [(_row(run), "") for run in runs_by_mode(runs, BENCHMARK)]
     lines = published("other_leaderboard")
@@ -38,18 +39,18 @@ def other_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
             for line in map(dict, lines)
         ),
         notes=(_CITATION, _BLEU),
-        names={run.model: str(run.run.get("model", run.model)) for run in runs},
+        names={run.model: run.facts.model for run in runs},
     )
 
 
-def _row(run: RunData) -> tuple[Value, ...]:
+def _row(run: Run) -> tuple[Value, ...]:
     em, f1, *rouge = mean_parts(run.rows, _COLUMNS)
     scores = [row.score for row in run.rows if row.dataset == "aitqa" and row.score is not None]
     cells = plain_mean(scores) if scores else None
     return (run.model, "this run", em, f1, cells, *rouge, _corpus_bleu(run))
 
 
-def _corpus_bleu(run: RunData) -> float | None:
+def _corpus_bleu(run: Run) -> float | None:
     """Return BLEU of a run's answers to FeTaQA as one corpus; None without any."""
     cases = {row.case_id for row in run.rows if row.dataset == "fetaqa"}
     if not cases:

@@ -11,9 +11,9 @@ from pytest_tablebench.reports.paper._published import (
     published,
     shares,
 )
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.figures import mean_parts, plain_mean
+from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.util.names import counted, printable
 
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"
@@ -44,7 +44,7 @@ _CAVEATS = (
 )
 
 
-def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+def realhit_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     """Return the runs, a row for each strategy and modality, then Tables 2, 5 and 7.
 
     None without any of the five tasks.
@@ -66,12 +66,12 @@ def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
             for line in published("realhitbench")
         ),
         notes=(CITATION, *_CAVEATS),
-        names={run.model: str(run.run.get("model", run.model)) for run in runs},
+        names={run.model: run.facts.model for run in runs},
         headline=_NAMES[::2],
     )
 
 
-def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
+def realhit_means(runs: Sequence[Run]) -> PaperTable | None:
     """Return means by task and by tokens of the table, then Tables 3, 4 and 6 as printed.
 
     The mean of a task is over its two figures; every other mean is over the tasks' means.
@@ -99,7 +99,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
     )
 
 
-def means_by_mode(runs: Sequence[RunData]) -> list[tuple[ModeMeans, float | None]]:
+def means_by_mode(runs: Sequence[Run]) -> list[tuple[ModeMeans, float | None]]:
     """Return the means of each run by strategy and modality.
 
     They include the change of the mean over all tasks against the whole strategy, if the runs
@@ -128,7 +128,7 @@ def published_means(names: Sequence[str]) -> Iterator[tuple[Value, ...]]:
 class ModeMeans:
     """The means of a run in one mode: of its tasks, of all of them, and by tokens of the table."""
 
-    run: RunData
+    run: Run
     strategy: str
     modality: str
     by_task: tuple[float | None, ...]
@@ -138,7 +138,7 @@ class ModeMeans:
     rows: tuple[RunRow, ...] = ()
 
     @classmethod
-    def of(cls, run: RunData, strategy: str, modality: str, rows: Sequence[RunRow]) -> ModeMeans:
+    def of(cls, run: Run, strategy: str, modality: str, rows: Sequence[RunRow]) -> ModeMeans:
         plain = [row for row in rows if row.benchmark == BENCHMARK]
         large = [
             replace(row, dataset=row.dataset.removesuffix("_long"))
@@ -178,7 +178,7 @@ def _delta(part: ModeMeans, means: Sequence[ModeMeans]) -> float | None:
         return None
 
     def setting(mode_means: ModeMeans, strategy: str) -> tuple[object, ...]:
-        return mode_means.run.run.get("model"), mode_means.modality, strategy, mode_means.questions
+        return mode_means.run.facts.model, mode_means.modality, strategy, mode_means.questions
 
     like = setting(part, whole_strategy(part.strategy))
     wholes = (other.whole for other in means if setting(other, other.strategy) == like)
@@ -196,8 +196,8 @@ def _row_labels(line: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _parts_of(
-    runs: Sequence[RunData], benchmarks: Sequence[str] = (BENCHMARK,)
-) -> Iterator[tuple[RunData, str, str, list[RunRow]]]:
+    runs: Sequence[Run], benchmarks: Sequence[str] = (BENCHMARK,)
+) -> Iterator[tuple[Run, str, str, list[RunRow]]]:
     """Yield the rows of each run by strategy and modality."""
     for run in runs:
         benchmark_rows = [row for row in run.rows if row.benchmark in benchmarks]
@@ -217,20 +217,20 @@ def task_mean(rows: Sequence[RunRow], task: str) -> float | None:
     return plain_mean(mean_parts(rows, [(f"realhit_{task}", part) for part in TASKS[task]]))
 
 
-def _notes(run: RunData, rows: Sequence[RunRow]) -> list[str]:
+def _notes(run: Run, rows: Sequence[RunRow]) -> list[str]:
     """Return how a run differs from the paper's, one clause each."""
     notes = []
     questions = len({(row.dataset, row.example_id) for row in rows})
     if questions != _QUESTIONS:
         notes.append(f"{counted(questions, 'question')} of {_QUESTIONS:,}")
-    judge = run.run.get("judge")
+    judge = run.facts.judge
     if judge is None:
         notes.append("no judge")
     elif str(judge).rpartition("/")[2] != _PUBLISHED_JUDGE:
         notes.append(f"judged by {printable(str(judge), 60)}")
-    if run.run.get("structure") != "self":
-        notes.append(f"structure {printable(str(run.run.get('structure')), 20)}, paper self")
-    if run.run.get("compat") != "reference":
+    if run.facts.structure != "self":
+        notes.append(f"structure {printable(str(run.facts.structure), 20)}, paper self")
+    if run.facts.compat != "reference":
         notes.append("mode fixed, several metrics differ from the paper's")
     serializers = sorted({row.serializer for row in rows})
     if serializers != ["latex"] and "text" in {row.modality for row in rows}:

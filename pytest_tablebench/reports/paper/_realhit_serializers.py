@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.reports.paper._canvas import GREY, colour, labelled, legend, size, value_of
 from pytest_tablebench.reports.paper._entries import all_keys
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, TASKS, task_mean
-from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
+from pytest_tablebench.reports.paper._runs import runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Value
+from pytest_tablebench.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +22,7 @@ SerializerMeans = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 _COLUMNS = 3
 
 
-def serializer_means(runs: Sequence[RunData], benchmark: str) -> SerializerMeans:
+def serializer_means(runs: Sequence[Run], benchmark: str) -> SerializerMeans:
     """Return the mean of each task by run and serializer; empty for other benchmarks."""
     if benchmark != BENCHMARK:
         return {}

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._published import Noted, beside_published, published
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, CITATION, LONG
-from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
 from pytest_tablebench.results.figures import plain_mean
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.table_map import parsed_table
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.tables.hierarchy.measures import (
@@ -58,7 +58,7 @@ def read_marks(path: Path) -> dict[str, StructureMarks]:
     return marks
 
 
-def realhit_tables(runs: Sequence[RunData], marks: Marks | None = None) -> PaperTable | None:
+def realhit_tables(runs: Sequence[Run], marks: Marks | None = None) -> PaperTable | None:
     """Return size and structure of the tables that runs asked about, then Table 8 as printed.
 
     Sizes are the 70th percentiles over the unperturbed tables of a run, oversized ones included;
@@ -100,7 +100,7 @@ def _printed(line: Mapping[str, str]) -> tuple[Value, ...]:
     return benchmark, "published, Table 8", int(rows), int(columns), *map(Printed, marks)
 
 
-def _measures(run: RunData) -> dict[str, TableMeasure]:
+def _measures(run: Run) -> dict[str, TableMeasure]:
     """Return each unperturbed table of the benchmark once, by its content."""
     datasets = {row.dataset for row in run.rows if row.benchmark in {BENCHMARK, LONG}}
     if not datasets:
@@ -117,7 +117,7 @@ def _measures(run: RunData) -> dict[str, TableMeasure]:
     return measures
 
 
-def _names_of(run: RunData) -> list[str]:
+def _names_of(run: Run) -> list[str]:
     """Return the names of the benchmark's tables: the clusters of its questions."""
     rows = (row for row in run.rows if row.benchmark in {BENCHMARK, LONG})
     return list(dict.fromkeys(row.cluster for row in rows if row.cluster))

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.claims.differences import Difference, differences_between
 from pytest_tablebench.claims.summary import is_memory_test, summarize
 from pytest_tablebench.reports.further_text import memory_lines
-from pytest_tablebench.results import ScoreRow, read_records, read_run_json
-from pytest_tablebench.results.corrections import overlay_of
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
-from pytest_tablebench.results.record import row_values
+from pytest_tablebench.results.run import Run, RunRow, load_run
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import out_of, printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow(ScoreRow):
-    """A `ScoreRow` with its case id, model and cost, for aggregates and analyses."""
-
-    case_id: str
-    model: str
-    cost_usd: float | None = None
-
-
-@dataclass(frozen=True)
-class RunData:
-    """One run folder: `run` is its run.json, `rows` its records."""
-
-    path: Path
-    model: str
-    run: Mapping[str, Any]
-    rows: tuple[RunRow, ...]
-
-    @property
-    def planned(self) -> int | None:
-        """The planned number of cases; None if the run ended before it was known."""
-        count = self.run.get("cases_planned")
-        return count if isinstance(count, int) else None
-
-
-def load_runs(paths: Sequence[Path]) -> list[RunData]:
+def load_runs(paths: Sequence[Path]) -> list[Run]:
     """Read run folders; a folder of run folders means all of them, by name.
 
     Runs of one model are named by their folders. Raises `SettingsError` if a folder is not a run
@@ -54,7 +27,7 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     for path in paths:
         for folder in run_folders(path):
             folders.setdefault(real_path(folder), folder)
-    return with_distinct_labels([_load(folder) for folder in folders.values()])
+    return with_distinct_labels([load_run(folder) for folder in folders.values()])
 
 
 def paths_without_runs(paths: Sequence[Path]) -> list[Path]:
@@ -66,23 +39,13 @@ def paths_without_runs(paths: Sequence[Path]) -> list[Path]:
     ]
 
 
-def _load(path: Path) -> RunData:
-    run = read_run_json(path)
-    model = str(run.get("model"))
-    rows = [
-        RunRow(*row_values(record), case_id=record.case_id, model=model, cost_usd=record.cost_usd)
-        for record in read_records(path)
-    ]
-    return RunData(path, model, run, tuple(rows))
-
-
-def with_distinct_labels(runs: Sequence[RunData]) -> list[RunData]:
+def with_distinct_labels(runs: Sequence[Run]) -> list[Run]:
     """Return the runs with distinct labels.
 
     Runs of the same model are named by strategy and modality if these differ between all of them,
     else by the names of their folders.
     """
-    by_model: dict[str, list[RunData]] = {}
+    by_model: dict[str, list[Run]] = {}
     for run in runs:
         by_model.setdefault(run.model, []).append(run)
     folders = Counter(run.path.name for run in runs)
@@ -115,13 +78,19 @@ def _mode_label(model: str, mode: Mode) -> str:
     return f"{model} ({strategy}, {modality})"
 
 
-def _labelled(run: RunData, label: str, rows: Iterable[RunRow] | None = None) -> RunData:
+def _labelled(run: Run, label: str, rows: Iterable[RunRow] | None = None) -> Run:
     """Return the run under another label, with all or some of its rows."""
     used_rows = run.rows if rows is None else rows
-    return replace(run, model=label, rows=tuple(replace(row, model=label) for row in used_rows))
+    return _part(run, label, (replace(row, model=label) for row in used_rows))
 
 
-def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
+def _part(run: Run, label: str, rows: Iterable[RunRow]) -> Run:
+    part = Run(run.path, run.facts, label=label)
+    part.rows = tuple(rows)
+    return part
+
+
+def runs_by_mode(runs: Sequence[Run], benchmark: str) -> list[Run]:
     """Return the runs of a benchmark, with only its rows.
 
     If a model has several modes of one dataset, its runs are divided by mode and labelled with it.
@@ -141,19 +110,20 @@ def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
                 mode_rows = (row for row in run_rows if (row.strategy, row.modality) == mode)
                 parts.append(_labelled(run, _mode_label(run.model, mode), mode_rows))
         elif run_rows:
-            parts.append(replace(run, rows=tuple(run_rows)))
+            parts.append(_part(run, run.label, run_rows))
     return parts
 
 
 # Remarks and differences
 
 
-def run_remarks(run: RunData) -> list[str]:
+def run_remarks(run: Run) -> list[str]:
     """Return remarks on a single run: cut off, cases without an answer, memory tests."""
     name = printable(run.model, 80)
     remarks = []
-    if run.planned is None or len(run.rows) < run.planned:
-        remarks.append(f"{name}: interrupted, {recorded_text(len(run.rows), run.planned)}")
+    planned = run.facts.cases_planned
+    if planned is None or len(run.rows) < planned:
+        remarks.append(f"{name}: interrupted, {recorded_text(len(run.rows), planned)}")
     unanswered = sum(row.score is None for row in run.rows)
     if unanswered:
         remarks.append(
@@ -166,15 +136,15 @@ def run_remarks(run: RunData) -> list[str]:
     return remarks
 
 
-def shared_overlay(runs: Iterable[RunData]) -> str | None:
+def shared_overlay(runs: Iterable[Run]) -> str | None:
     """Return the digest of the corrections that all runs have used; None unless it is the same."""
-    digests = {overlay_of(run.run) for run in runs}
+    digests = {run.facts.overlay for run in runs}
     return digests.pop() if len(digests) == 1 else None
 
 
-def differences(runs: Sequence[RunData]) -> list[str]:
+def differences(runs: Sequence[Run]) -> list[str]:
     """Return one sentence for each difference between the runs, apart from their models."""
-    listed = [*differences_between(*(run.run for run in runs))]
+    listed = [*differences_between(*(run.facts for run in runs))]
     names = [", ".join(sorted({row.dataset for row in run.rows})) or "none" for run in runs]
     if len({*names}) > 1:
         listed.append(Difference("datasets", "selection", tuple(names), _MEANS))
@@ -186,7 +156,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
 _MEANS = "means over datasets are not comparable, and those that need all are not computed"
 
 
-def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> Iterator[Difference]:
+def _dataset_differences(dataset: str, runs: Sequence[Run]) -> Iterator[Difference]:
     rows = [[row for row in run.rows if row.dataset == dataset] for run in runs]
     grids = [frozenset((row.serializer, row.perturbation) for row in part) for part in rows]
     examples = [frozenset(row.example_id for row in part) for part in rows]
@@ -209,7 +179,7 @@ def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> Iterator[Diff
             yield Difference(f"{dataset}: {name}", "selection", values, meaning)
 
 
-def _sentence(difference: Difference, runs: Sequence[RunData]) -> str:
+def _sentence(difference: Difference, runs: Sequence[Run]) -> str:
     """Return `name differ: value (models), value (models); meaning`."""
     models: dict[str, list[str]] = {}
     for run, value in zip(runs, difference.values, strict=True):

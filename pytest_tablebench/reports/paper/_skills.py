@@ -15,9 +15,9 @@ from pytest_tablebench.reports.paper._published import (
     published,
     shares,
 )
-from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
+from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.util.names import tied
 
 if TYPE_CHECKING:
@@ -46,20 +46,20 @@ _CAVEATS = (
 )
 
 
-def skill_analysis(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
+def skill_analysis(runs: Sequence[Run], benchmark: str) -> dict[str, Any]:
     """Return the scores by skill of each model, over all of its runs; empty without such tags."""
     overall = tuple(_SKILLS) if benchmark == BENCHMARK else ()
     by_model = {model: by_skill(rows, overall) for model, rows in _rows_of(runs, benchmark).items()}
     return {model: scores for model, scores in by_model.items() if scores}
 
 
-def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[RunRow]]:
+def _rows_of(runs: Sequence[Run], benchmark: str) -> dict[str, list[RunRow]]:
     """Return the rows of each model, over all of its runs and modes."""
     by_model: dict[str, list[RunRow]] = {}
     for run in runs:
         benchmark_rows = [row for row in run.rows if row.benchmark == benchmark]
         if benchmark_rows:
-            by_model.setdefault(str(run.run.get("model", run.model)), []).extend(benchmark_rows)
+            by_model.setdefault(run.facts.model, []).extend(benchmark_rows)
     return by_model
 
 
@@ -160,7 +160,7 @@ def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
 # The leaderboard
 
 
-def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
+def treb_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     """Return the models by each rule, then the published rows; None without a skill of tables."""
     rows: list[Noted] = []
     by_model = _rows_of(runs, BENCHMARK)

@@ -7,9 +7,9 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.paper._canvas import labelled, size
-from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.figures import plain_mean
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.table_map import MappedTable, table_map
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.util.tokens import tokenizer_name
@@ -22,7 +22,7 @@ _BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 
 """By tokens, as the paper's Table 3 has them (spec: realhitbench.md section 6)."""
 
 
-def mapped_tables(runs: Sequence[RunData], benchmark: str) -> dict[str, list[MappedTable]]:
+def mapped_tables(runs: Sequence[Run], benchmark: str) -> dict[str, list[MappedTable]]:
     """Return the tables of a benchmark by model; empty if none of them has structure."""
     by_model = {}
     for run in runs:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pytest_tablebench.reports.paper._entries import reason_of, value_of
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, model_names, torr_rows
 from pytest_tablebench.reports.paper._published import Noted, beside_published, published
-from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
+from pytest_tablebench.reports.paper._runs import runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, row_note
 from pytest_tablebench.results.analyses import serializer_spread
+from pytest_tablebench.results.run import Run
 
 _NOTES = (
     "best serializer less worst, means over examples and perturbations",
@@ -19,7 +20,7 @@ _NOTES = (
 )
 
 
-def torr_spread(runs: Sequence[RunData]) -> PaperTable | None:
+def torr_spread(runs: Sequence[Run]) -> PaperTable | None:
     """Return the serializer spread of each run, then Table 5 as printed.
 
     None if no run has two serializers in a dataset of ToRR.

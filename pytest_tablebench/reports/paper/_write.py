@@ -14,12 +14,7 @@ from pytest_tablebench.reports.paper._boards import BOARDS, boards_of
 from pytest_tablebench.reports.paper._entries import WHOLE, with_undefined
 from pytest_tablebench.reports.paper._judges import JUDGES
 from pytest_tablebench.reports.paper._realhit_tables import Marks
-from pytest_tablebench.reports.paper._runs import (
-    RunData,
-    differences,
-    run_remarks,
-    runs_by_mode,
-)
+from pytest_tablebench.reports.paper._runs import differences, run_remarks, runs_by_mode
 from pytest_tablebench.reports.paper._tables import paper_tables
 from pytest_tablebench.reports.paper.plots import write_plots
 from pytest_tablebench.reports.paper.text import (
@@ -31,6 +26,7 @@ from pytest_tablebench.reports.paper.text import (
 )
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.results.analyses import benchmark_growth
+from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import printable, slug
 
@@ -54,7 +50,7 @@ class PaperReport:
     """A written report, with remarks on its runs and their differences."""
 
     folder: Path
-    runs: tuple[RunData, ...]
+    runs: tuple[Run, ...]
     parts: tuple[BenchmarkReport, ...]
     boards: tuple[PaperTable, ...]
     remarks: tuple[str, ...]
@@ -64,7 +60,7 @@ class PaperReport:
 
 
 def write_report(
-    loaded: Sequence[RunData],
+    loaded: Sequence[Run],
     out: Path | None = None,
     *,
     plots: bool = True,
@@ -104,7 +100,7 @@ def write_report(
 
 
 def _with_whole_growth(
-    runs: Sequence[RunData], benchmark: str, analysis: Mapping[str, Any]
+    runs: Sequence[Run], benchmark: str, analysis: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return the analyses with the growth of W over all datasets of the benchmark."""
     if len(analysis["w_growth"]) < 2:
@@ -154,7 +150,7 @@ def _files(report: PaperReport) -> list[str]:
     return files
 
 
-def _write_manifest(folder: Path, runs: Sequence[RunData], files: Sequence[str]) -> None:
+def _write_manifest(folder: Path, runs: Sequence[Run], files: Sequence[str]) -> None:
     data = {
         "schema": SCHEMA,
         "runs": [{"model": run.model, "folder": str(run.path)} for run in runs],

@@ -11,6 +11,7 @@ from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request, refusal_lines
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts, step_records
 from pytest_tablebench.running.asking import RequestClient
 from pytest_tablebench.running.conversation import follow
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
 class StoredJudge:
     """Scores answers again with metrics that ask a judge.
 
-    `run` is the content of run.json: the judge, its parameters and the store. `judge` and `models`
+    `run` are the facts of the run: the judge, its parameters and the store. `judge` and `models`
     are another judge and its models; None: the run's.
     """
 
     def __init__(
         self,
-        run: Mapping[str, Any],
+        run: RunFacts,
         registry: Registry,
         *,
         judge: str | None = None,
         models: ProviderPool | None = None,
     ) -> None:
         self._registry = registry
-        self.name = judge or run.get("judge")
+        self.name = judge or run.judge
         self.asked = False
         """Whether the last conversation asked the judge."""
         self.steps: list[StepFacts] = []
@@ -53,19 +54,19 @@ class StoredJudge:
         self._shared: list[tuple[str, Path, bool]] = []
         self._models = models or self._of_the_run(run)
 
-    def _of_the_run(self, run: Mapping[str, Any]) -> ProviderPool:
-        kept = kept_store(run.get("store"))
+    def _of_the_run(self, run: RunFacts) -> ProviderPool:
+        kept = kept_store(run.store)
         is_kept = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
         settings = Settings(
             models=(self.name,) if isinstance(self.name, str) else (),
-            params=mapping(run.get("params")),
-            api_base=run.get("api_base"),
-            fresh=run.get("fresh"),
+            params=run.params,
+            api_base=run.api_base,
+            fresh=run.fresh,
             replay=True,
             store=kept if is_kept else None,
             stored=is_kept,
-            reasoning_tokens=_count(run.get("reasoning_tokens")) or 0,
-            extend_cut=_count(run.get("extend_cut")),
+            reasoning_tokens=run.reasoning_tokens or 0,
+            extend_cut=run.extend_cut,
         )
         self._shared = [(place, folder, False) for place, folder, _ in settings.shared_stores()]
         return ProviderPool(settings, self._registry, judged_as(run, settings))
@@ -154,20 +155,19 @@ class NewJudge(StoredJudge):
     def __init__(
         self,
         judge: str,
-        run: Mapping[str, Any],
+        run: RunFacts,
         registry: Registry,
         *,
         api_base: str | None = None,
         max_cost: float | None = None,
     ) -> None:
-        kept = run.get("store")
         settings = Settings(
             models=(judge,),
-            params=mapping(run.get("params")),
+            params=run.params,
             api_base=api_base,
             max_cost=max_cost,
-            store=kept_store(kept),
-            stored=kept != "none",
+            store=kept_store(run.store),
+            stored=run.store != "none",
         )
         models = ProviderPool(settings, registry, judged_as(run, settings))
         super().__init__(run, registry, judge=judge, models=models)
@@ -189,21 +189,10 @@ class NewJudge(StoredJudge):
         self.problems = [*self.asking.close(), *refusal_lines(self.asking.spent.left_out)]
 
 
-def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
+def judged_as(run: RunFacts, settings: Settings) -> Callable[[str], Mapping[str, Any]]:
     """Return a function that returns the parameters of a run's requests to its judge."""
-    params_of = {
-        of_metric(name): params for name, params in mapping(run.get("judge_params")).items()
-    }
-    return lambda about: mapping(params_of.get(about)) or settings.request_params(judge=True)
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, and an empty dict for anything else."""
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int else None
+    params_of = {of_metric(name): params for name, params in run.judge_params.items()}
+    return lambda about: params_of.get(about) or settings.request_params(judge=True)
 
 
 Steps = Sequence[Mapping[str, Any]]
@@ -242,20 +231,16 @@ def _answer_step(record: Record) -> dict[str, Any]:
     }
 
 
-def totals_with(
-    run: Mapping[str, Any], old: Iterable[Record], new: Iterable[Record]
-) -> dict[str, Any]:
+def totals_with(run: RunFacts, old: Iterable[Record], new: Iterable[Record]) -> dict[str, Any]:
     """Return the calls and costs of run.json with the new judge's in place of the old one's.
 
     A sum with an unknown part is None, as in any run.
     """
     before, after = _paid(old), _paid(new)
-    calls = run.get("calls_paid")
+    calls = run.calls_paid
     totals: dict[str, Any] = {"calls_paid": _moved(calls, len(before), len(after))}
     for name in _SUMS:
-        total = run.get(name)
-        if not calls:  # nothing was paid for, so its sums are unknown
-            total = 0
+        total = getattr(run, name) if calls else 0  # without a paid call its sums are unknown
         totals[name] = _moved(total, _sum(before, name), _sum(after, name))
     if not totals["calls_paid"]:
         totals |= dict.fromkeys(_SUMS)

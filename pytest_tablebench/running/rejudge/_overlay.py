@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.record import Record
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.correcting import (
     Correcting,
     check_corrections,
@@ -80,8 +81,8 @@ REMOVED = (
 """The note on a run that was scored again without its corrections."""
 
 
-def without_overlay(run: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
+def without_overlay(run: RunFacts, records: Sequence[Record]) -> list[Record]:
     """Return the records without scores by the corrected gold, if the run has any."""
-    if not run.get("corrections"):
+    if not run.corrections:
         return list(records)
     return [replace(record, corrected=None) for record in records]

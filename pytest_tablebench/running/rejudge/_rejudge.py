@@ -7,7 +7,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,19 @@ from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json, recorded_text
+from pytest_tablebench.results.folder import RunFolder, read_facts, read_records, recorded_text
 from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
 from pytest_tablebench.results.labelled_cases import decided
-from pytest_tablebench.results.labels import Label, read_labels, write_labels
+from pytest_tablebench.results.labels import read_labels, write_labels
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import ASSERTION, Record
-from pytest_tablebench.results.score_table import ScoreTable, raw_digests
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.name_checks import check_names
-from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, mapping, totals_with
+from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, totals_with
 from pytest_tablebench.running.rejudge._overlay import REMOVED, Overlay, without_overlay
 from pytest_tablebench.running.rejudge._scorer import SAME, Opener, Scorer, rescorable, under
 from pytest_tablebench.util.names import counted, printable
@@ -38,7 +38,7 @@ class Rejudged:
     """A run under other rules.
 
     Attributes:
-        run: the content of its run.json, with the origin.
+        run: the original folder with the new facts and records.
         scored: number of answers scored again.
         rescored: number of answers whose score changed.
         better, worse: number of verdicts that changed.
@@ -49,9 +49,7 @@ class Rejudged:
         flips: the marks and verdicts that a new judge changed.
     """
 
-    origin: Path
-    run: Mapping[str, Any]
-    records: tuple[Record, ...]
+    run: Run
     scored: int
     rescored: int
     better: int
@@ -62,21 +60,6 @@ class Rejudged:
     agreement: Mapping[str, Agreement] = field(default_factory=dict)
     flips: Flips | None = None
 
-    @cached_property
-    def table(self) -> ScoreTable:
-        """The score table of the records, with digests of their replies."""
-        return ScoreTable.from_records(self.records, answers=raw_digests)
-
-    @property
-    def scores(self) -> ScoreTable:
-        """The same table, for figures that need no replies."""
-        return self.table
-
-    @cached_property
-    def labels(self) -> Sequence[Label]:
-        """The labels by people of the original run, which remain valid for the same answers."""
-        return read_labels(self.origin)
-
 
 def rejudge(
     path: Path,
@@ -86,7 +69,7 @@ def rejudge(
     data: Path | None = None,
     registry: Registry | None = None,
     plugins: Sequence[str] = (),
-    judge: Callable[[Mapping[str, Any], Registry], NewJudge] | None = None,
+    judge: Callable[[RunFacts, Registry], NewJudge] | None = None,
     ask: bool = False,
     corrections: Path | None = None,
 ) -> Rejudged:
@@ -100,7 +83,7 @@ def rejudge(
         data: the data folder; None: the run's. It must contain the data that the run used.
         registry: the parts; None: the built-in ones and `plugins`, see `registry_with`.
         plugins: files and modules with further parts.
-        judge: makes a new judge from the content of run.json. It marks all judged answers again.
+        judge: makes a new judge from the run's facts. It marks all judged answers again.
         ask: make the calls to the new judge that are not stored. `Rejudged.plan` contains the
             first requests in any case.
         corrections: file with corrections of the gold, in place of the run's own; None keeps the
@@ -111,7 +94,7 @@ def rejudge(
             cannot be determined.
         DataMissing, DataError: the data is missing or is not the run's.
     """
-    run, records = read_run_json(path), list(read_records(path))
+    run, records = read_facts(path), list(read_records(path))
     if not records:
         raise SettingsError(f"{path} has no recorded case, so there is nothing to judge")
     present = dict.fromkeys(record.dataset for record in records)
@@ -124,15 +107,15 @@ def rejudge(
     ended, notes = _cut_off(run, len(records))
     overlay: Overlay | None = None
     if corrections is not None:  # checked before a judge is called
-        mode = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
+        mode = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
         opener = Opener(path, run, mode, _data_folder(data, run), registry)
         overlay = Overlay.read(corrections, opener, records)
-    elif run.get("corrections") and (judge is not None or compat is not None):
+    elif run.corrections and (judge is not None or compat is not None):
         notes.append(REMOVED)
     judged = list(records)
     plan: AskPlan | None = None
     if judge is not None:
-        compat = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
+        compat = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
         opener = Opener(path, run, compat, _data_folder(data, run), registry)
         other = judge(run, registry)
         judged, plan = _by_another(other, opener, records, ask=ask)
@@ -144,7 +127,7 @@ def rejudge(
             replace(record, threshold=_threshold(record, new_thresholds, registry))
             for record in records
         ]
-        named = {*mapping(run.get("thresholds")), *new_thresholds}
+        named = {*run.thresholds, *new_thresholds}
         opener = Opener(path, run, compat, _data_folder(data, run), registry, named)
         stored = StoredJudge(run, registry)
         try:
@@ -176,7 +159,7 @@ def rejudge(
     if plan is not None:
         agreement = agreement_of(records, judged)
         kept = {name: asdict(record) for name, record in agreement.items()}
-        run_data["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
+        run_data["rejudged"] |= {"judge": run.judge, "agreement": kept}
         flips = asdict(flips_of(records, judged))
         run_data["rejudged"]["flips"] = {name: flips[name] for name in FLIP_COUNTS}
         run_data["judge"] = plan.model
@@ -184,9 +167,7 @@ def rejudge(
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
-        origin=path,
-        run=run_data,
-        records=tuple(judged),
+        run=Run(path, RunFacts.from_json(run_data), new_records=judged),
         scored=sum(rescorable(record) for record in records) if compat is not None else 0,
         rescored=sum(_differ(old.score, new.score) for old, new in pairs),
         better=flipped[False, True],
@@ -226,58 +207,58 @@ def write_rejudged(rejudged: Rejudged, summary: Mapping[str, Any], out: Path, **
 
     Raises `SettingsError` if the folder contains a run or cannot be written.
     """
+    run = rejudged.run
     with writing(f"cannot write into {out}", "; choose another folder"):
         folder = RunFolder(out)
-        for record in rejudged.records:
+        for record in run.records:
             folder.append(record.to_line())
         folder.close()
         with contextlib.suppress(FileNotFoundError):  # the run has no texts
-            shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
-        merge_media([rejudged.origin], out)
-        if rejudged.labels:
-            write_labels(out, rejudged.labels)
+            shutil.copyfile(run.path / TEXTS, out / TEXTS)
+        merge_media([run.path], out)
+        if run.labels:
+            write_labels(out, run.labels)
         folder.write_summary(summary)
-        folder.write_run({**rejudged.run, **facts})
+        folder.write_run({**run.facts.entries, **facts})
 
 
 def _run_data(
-    path: Path, run: Mapping[str, Any], compat: Compat | None, thresholds: Mapping[str, float]
+    path: Path, run: RunFacts, compat: Compat | None, thresholds: Mapping[str, float]
 ) -> dict[str, Any]:
     version = metadata.version("pytest-tablebench")
-    run_data = {key: value for key, value in run.items() if key != "schema"}
+    run_data = {key: value for key, value in run.entries.items() if key != "schema"}
     run_data["rejudged"] = {
         "origin": str(path),
-        "compat": run.get("compat"),
-        "thresholds": run.get("thresholds"),
+        "compat": run.compat,
+        "thresholds": run.entries.get("thresholds"),
         "version": version,
     }
     if thresholds:
-        run_data["thresholds"] = {**mapping(run.get("thresholds")), **thresholds}
-        by_dataset = mapping(run.get("by_dataset"))
-        for name in by_dataset.keys() & thresholds.keys():
-            by_dataset[name] = {**mapping(by_dataset[name]), "threshold": thresholds[name]}
-        run_data["by_dataset"] = by_dataset
+        run_data["thresholds"] = {**run.thresholds, **thresholds}
+        run_data["by_dataset"] = {
+            name: {**entry, **({"threshold": thresholds[name]} if name in thresholds else {})}
+            for name, entry in run.by_dataset.items()
+        }
     if compat is not None:
         # Scores now come from this version's metrics.
         run_data["compat"] = compat
-        run_data["versions"] = {**mapping(run.get("versions")), "pytest-tablebench": version}
+        run_data["versions"] = {**run.versions, "pytest-tablebench": version}
     return run_data
 
 
-def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
+def _cut_off(run: RunFacts, recorded: int) -> tuple[str | None, list[str]]:
     """Return why gates cannot decide, None if they can, and notes on missing cases."""
-    planned = run.get("cases_planned")
+    planned = run.cases_planned
     of = recorded_text(recorded, planned)
-    if run.get("cases_saved"):
+    if run.cases_saved:
         why = "its own gates were decided"
         return why, [f"the run ended when {why}: {of}"]
-    ended = run.get("ended")
-    if isinstance(ended, str):
-        why = "" if ended == "interrupted" else f"; {ended}"
-        return ended, [f"the run was interrupted: {of}{why}"]
-    if run.get("status") == "running":
+    if run.ended is not None:
+        why = "" if run.ended == "interrupted" else f"; {run.ended}"
+        return run.ended, [f"the run was interrupted: {of}{why}"]
+    if run.is_running:
         return "it was killed", [f"the run was interrupted: {of}"]
-    if isinstance(planned, int) and recorded < planned:
+    if planned is not None and recorded < planned:
         return None, [of]
     return None, []
 
@@ -308,8 +289,7 @@ def _threshold(record: Record, thresholds: Mapping[str, float], registry: Regist
     return limit
 
 
-def _data_folder(data: Path | None, run: Mapping[str, Any]) -> Path:
+def _data_folder(data: Path | None, run: RunFacts) -> Path:
     if data is not None:
         return data
-    recorded = run.get("data")
-    return Settings(data=Path(recorded) if isinstance(recorded, str) else None).data_folder()
+    return Settings(data=None if run.data is None else Path(run.data)).data_folder()

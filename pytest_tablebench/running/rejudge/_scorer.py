@@ -31,9 +31,10 @@ from pytest_tablebench.results.record import (
     outcome_of_score,
     reaches,
 )
+from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import example_perturber, table_perturber
-from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping, with_judge_steps
+from pytest_tablebench.running.rejudge._judge import StoredJudge, with_judge_steps
 from pytest_tablebench.running.scoring import judge_example, score_by
 from pytest_tablebench.strategies import PARSED, answer_place, texts_of
 from pytest_tablebench.tables.table_file import TableFile
@@ -78,7 +79,7 @@ class Opener:
     """Opens the datasets of a run, and checks that their data is the run's."""
 
     path: Path
-    run: Mapping[str, Any]
+    run: RunFacts
     compat: Compat
     data: Path
     registry: Registry
@@ -87,9 +88,8 @@ class Opener:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        seed = self.run.get("seed")
-        self.seed = seed if isinstance(seed, int) else 0
-        self.old = check_compat(str(self.run.get("compat", COMPAT_MODES[0])))
+        self.seed = self.run.seed or 0
+        self.old = check_compat(self.run.compat or COMPAT_MODES[0])
         if self.old != self.compat:
             self.notes.append(
                 f"compat {self.compat} judges replies to prompts that were made in compat "
@@ -107,16 +107,15 @@ class Opener:
             )
         dataset = self.registry.datasets[name]
         folder = self.data / dataset.folder
-        source = open_dataset(dataset, folder, compat=self.old, settings=self.run)
+        source = open_dataset(dataset, folder, compat=self.old, settings=self.run.entries)
         self._check_digests(name, folder, source.facts.files)
         if self.old != self.compat:
-            source = open_dataset(dataset, folder, compat=self.compat, settings=self.run)
+            source = open_dataset(dataset, folder, compat=self.compat, settings=self.run.entries)
         return dataset, source
 
     def _check_digests(self, name: str, folder: Path, files: Mapping[str, str]) -> None:
-        facts = mapping(mapping(self.run.get("datasets")).get(name))
-        recorded = facts.get("files")
-        if not isinstance(recorded, Mapping):
+        recorded = self.run.files(name)
+        if recorded is None:
             raise SettingsError(
                 f"{self.path / 'run.json'} does not list the files of {name} that the run used, "
                 f"so its answers cannot be scored again"
