@@ -39,12 +39,12 @@ async def _bare(url: str) -> Callable[[str], Awaitable[object]]:
 
 async def _ours(kind: str, model: str, url: str) -> Callable[[str], Awaitable[object]]:
     from pytest_tablebench.models import LiteLLMModel, Message, Request
-    from pytest_tablebench.models.direct import DirectModel
+    from pytest_tablebench.models.openai_wire import WireModel
 
     by_litellm = LiteLLMModel(model, url, 120)
-    asked: LiteLLMModel | DirectModel = by_litellm
+    asked: LiteLLMModel | WireModel = by_litellm
     if kind == "direct":
-        asked = DirectModel(by_litellm, connections=1000, tell=sys.exit, insist=True)
+        asked = WireModel(by_litellm, connections=1000, tell=sys.exit, insist=True)
     await asked.warm_up()
     params = {"temperature": 0, "max_tokens": 512}
 

@@ -20,7 +20,7 @@ from pytest_tablebench.models.litellm_facts import (
     Resolution,
     litellm_version,
     may_be_direct,
-    not_tested,
+    needs_litellm,
 )
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 from pytest_tablebench.util.names import unknown_name
@@ -42,7 +42,7 @@ __all__ = [
     "litellm_version",
     "make_provider",
     "may_be_direct",
-    "not_tested",
+    "needs_litellm",
     "picture_size",
     "picture_tokens",
     "refusal_lines",

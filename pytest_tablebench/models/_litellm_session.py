@@ -238,7 +238,7 @@ def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
             "read_bufsize": READ_BUFFER,
             "auto_decompress": False,
             "middlewares": (_on_one_server,),
-            # `DirectModel` limits the time of the whole call.
+            # `WireModel` limits the time of the whole call.
             "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
         }
 

@@ -6,10 +6,12 @@ import hashlib
 import os
 import re
 import struct
+from collections.abc import Iterable
 from math import ceil
 from pathlib import Path
-from typing import Any
 
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.models.model_table import litellm_folder
 from pytest_tablebench.serializers.content import Image
 
 # Encoding -> a model for which litellm's counter uses that encoding.
@@ -24,13 +26,13 @@ STANDS_FOR = {
 OPENAI_NAMES = frozenset({"azure", "azure_ai", "chatgpt", "github_copilot", "openai", "openrouter"})
 
 
-def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
+def tokenizer_of(name: str, provider: str | None) -> str | None:
     """Return the name of a model's tokenizer; None if litellm does not contain it."""
     if provider == "anthropic":
         # Anthropic published one tokenizer. For newer models its counts are far too low, so
         # litellm would count those with OpenAI's.
-        is_older = name in litellm.anthropic_models and "claude-3" not in name
-        return "anthropic" if is_older and _bundled("anthropic_tokenizer.json", litellm) else None
+        is_older = name in load().anthropic_models and "claude-3" not in name
+        return "anthropic" if is_older and _bundled("anthropic_tokenizer.json") else None
     if provider not in OPENAI_NAMES:
         return None
     import tiktoken
@@ -45,15 +47,35 @@ def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
     merges = "o200k_base" if encoding == "o200k_harmony" else encoding
     address = f"https://openaipublic.blob.core.windows.net/encodings/{merges}.tiktoken"
     file = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
-    return encoding if _bundled(file, litellm) else None
+    return encoding if _bundled(file) else None
 
 
-def _bundled(file: str, litellm: Any) -> bool:
+def _bundled(file: str) -> bool:
     """Return whether litellm's package or its configured folder contains a tokenizer's file."""
-    folder_of_litellm = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
-    other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
-    folder = Path(other) if other and not file.endswith(".json") else folder_of_litellm
-    return (folder / file).is_file()
+    return (
+        _folder(None if file.endswith(".json") else "CUSTOM_TIKTOKEN_CACHE_DIR") / file
+    ).is_file()
+
+
+def _folder(variable: str | None) -> Path:
+    other = os.environ.get(variable) if variable else None
+    return (
+        Path(other) if other else (litellm_folder() or Path()) / "litellm_core_utils" / "tokenizers"
+    )
+
+
+def text_tokens(tokenizer: str, texts: Iterable[tuple[str, str]]) -> int:
+    """Return the tokens of a prompt as OpenAI counts them, by role and text of each message.
+
+    https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken
+    """
+    import tiktoken
+
+    # tiktoken would download the file from elsewhere.
+    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_folder("CUSTOM_TIKTOKEN_CACHE_DIR")))
+    encoding = tiktoken.encoding_for_model(STANDS_FOR[tokenizer])
+    parts = [len(encoding.encode(part, disallowed_special=())) for pair in texts for part in pair]
+    return sum(parts) + 3 * (len(parts) // 2) + 3
 
 
 _TILED = re.compile(r"(?:.*[/:])?(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5)(?!-mini|-nano)")

@@ -8,26 +8,23 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
-from pytest_tablebench.models._tokenizers import STANDS_FOR, tokenizer_of
+from pytest_tablebench.models._tokenizers import STANDS_FOR, text_tokens, tokenizer_of
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
-
-TESTED = ((1, 106), (1, 110))
-"""Releases of litellm, from the first and before the second, that need not make the calls."""
-
-DIRECT = frozenset(
-    {
-        *("deepseek", "groq", "hosted_vllm", "mistral"),
-        *("openai", "openrouter", "together_ai", "xai"),
-    }
+from pytest_tablebench.models.model_table import entry_of, litellm_folder
+from pytest_tablebench.models.openai_providers import (
+    Unforeseen,
+    body_fields,
+    check_model,
+    fixed_temperature,
+    wire_model,
 )
-"""Providers that can be called without litellm's client; see `_direct_wires`."""
 
 # litellm logs in at these providers when it looks up facts about a model.
 LOGS_IN = frozenset({"chatgpt", "github_copilot"})
@@ -66,6 +63,10 @@ THINKING = frozenset({"reasoning_effort", "thinking"})
 FOR_LITELLM = frozenset(
     {"allowed_openai_params", "api_version", "custom_llm_provider", "metadata", "organization"}
 )
+
+
+# Providers for which litellm refuses headers of the user.
+_WITHOUT_HEADERS = frozenset({"mistral", "xai"})
 
 
 @dataclass(frozen=True)
@@ -136,30 +137,76 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
     Raises:
         ModelError: litellm cannot be imported.
     """
+    facts_of_wire = _without_litellm(model, api_base, params)
+    if facts_of_wire is not None:
+        return facts_of_wire
     litellm = load()
     requested = dict(params)
     provider, name = provider_of(litellm, model, api_base, requested.get("custom_llm_provider"))
     kept, dropped = _sift(litellm, name, provider, requested) if provider else (requested, {})
     sent = _sent(litellm, name, provider, kept)
     facts = table_of(litellm, model, name, provider)
-    return Resolution(
+    is_claude = "claude" in name
+    reasons = facts.get("supports_reasoning") is True and (
+        not is_claude or _is_thinking_claude(litellm, name, str(provider), kept)
+    )
+    return _resolution(
+        facts, provider, name, params=kept, sent=sent, dropped=dropped, reasons=reasons
+    )
+
+
+def _without_litellm(
+    model: str, api_base: str | None, params: Mapping[str, Any]
+) -> Resolution | None:
+    """Return the same as `resolve` if the table suffices; None if only litellm knows it."""
+    where = wire_model(model, api_base)
+    if where is None or "claude" in model.lower() or litellm_folder() is None:
+        return None
+    if "extra_headers" in params and where[0] in _WITHOUT_HEADERS:
+        return None
+    kept, dropped = dict(params), {}
+    try:
+        check_model(*where)
+        if fixed := fixed_temperature(*where, params):
+            del kept["temperature"]
+            dropped["temperature"] = fixed
+        fields = body_fields(*where, kept)
+        for name in CHANGES_THE_REPLY.intersection(kept):
+            others = {key: value for key, value in kept.items() if key != name}
+            if body_fields(*where, others) == fields:
+                return None  # it is not sent; litellm tells why
+    except Unforeseen:
+        return None
+    headers = {name: kept[name] for name in ("extra_headers",) if name in kept}
+    entry = entry_of(*where) or {}
+    return _resolution(
+        entry,
+        *where,
         params=kept,
-        sent=sent,
+        sent=without_secrets({**fields, **headers}),
         dropped=dropped,
+        reasons=entry.get("supports_reasoning") is True,
+    )
+
+
+def _resolution(
+    facts: Mapping[str, Any], provider: str | None, name: str, **about_parameters: Any
+) -> Resolution:
+    """Return the facts of an entry of litellm's table, with those about the parameters."""
+    return Resolution(
         provider=provider,
         input_cost_per_token=_positive(facts.get("input_cost_per_token")),
         output_cost_per_token=_positive(facts.get("output_cost_per_token")),
         batch_input_cost_per_token=_batch_price(facts, "input_cost_per_token"),
         batch_output_cost_per_token=_batch_price(facts, "output_cost_per_token"),
         max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
-        tokenizer=tokenizer_of(litellm, name, provider),
+        tokenizer=tokenizer_of(name, provider),
         sees=_sees(facts),
         continues=facts.get("supports_assistant_prefill"),
-        reasons=facts.get("supports_reasoning") is True
-        and ("claude" not in name or _is_thinking_claude(litellm, name, str(provider), kept)),
         max_output_tokens=int(_positive(facts.get("max_output_tokens")) or 0) or None,
         litellm_version=litellm_version(),
         deprecation_date=_day(facts.get("deprecation_date")),
+        **about_parameters,
     )
 
 
@@ -186,6 +233,15 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
     Raises:
         ModelError: litellm cannot be imported.
     """
+    where = wire_model(model)
+    if where is not None and litellm_folder() is not None:
+        tokenizer = tokenizer_of(where[1], where[0])
+        if tokenizer is None:
+            return None
+        texts = [(message.role, message.content) for message in messages]
+        plain = [(role, content) for role, content in texts if isinstance(content, str)]
+        if len(plain) == len(texts):
+            return text_tokens(tokenizer, plain)
     return tokens_of(model, as_openai(messages))
 
 
@@ -193,7 +249,7 @@ def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Return `count_tokens` for messages in the form of the OpenAI protocol."""
     litellm = load()
     provider, name = provider_of(litellm, model, None)
-    tokenizer = tokenizer_of(litellm, name, provider)
+    tokenizer = tokenizer_of(name, provider)
     if tokenizer is None:
         return None
     count = litellm.token_counter(
@@ -370,19 +426,10 @@ def litellm_version() -> str | None:
 
 
 def may_be_direct(model: str) -> bool:
-    """Return whether calls to this model can be made without litellm's client."""
-    return model.partition("/")[0] in DIRECT and not_tested(litellm_version()) is None
+    """Return whether calls to this model can be made without litellm."""
+    return wire_model(model) is not None
 
 
-def not_tested(version: str | None) -> str | None:
-    """Return why this release of litellm has to make all calls itself, or None.
-
-    None without litellm, because there are no calls then.
-    """
-    match = re.match(r"(\d+)\.(\d+)(\.|$)", version or "")
-    if version is None or (match and TESTED[0] <= (int(match[1]), int(match[2])) < TESTED[1]):
-        return None
-    return (
-        f"litellm {version} makes all calls itself, which takes more CPU; calls without its client "
-        f"are tested from {TESTED[0][0]}.{TESTED[0][1]} to below {TESTED[1][0]}.{TESTED[1][1]} only"
-    )
+def needs_litellm(models: Iterable[str], transport: str) -> bool:
+    """Return whether litellm makes the calls to one of the models."""
+    return any(transport == "litellm" or not may_be_direct(model) for model in models)

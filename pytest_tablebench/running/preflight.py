@@ -101,7 +101,7 @@ def check_models(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None
         facts = runner.models.facts_about(model, cases[0].dataset)
         if facts is None or facts.provider is not None:
             continue
-        from pytest_tablebench.models.known_models import near_model
+        from pytest_tablebench.models.model_table import near_model
 
         shown = printable(model, 80)
         if model.lower().endswith(".gguf"):

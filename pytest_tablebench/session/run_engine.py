@@ -34,7 +34,7 @@ class RunEngine:
         """Start the process that makes calls before the calls are known."""
         with self._lock:
             if self._early is None and self._engine is None and not self._is_closed:
-                self._early = BrokerProcess.ahead()
+                self._early = BrokerProcess.ahead(self._settings.models, self._settings.transport)
 
     def start(self, needs: EngineNeeds) -> Engine:
         """Return the engine, started on first use. Raises `SettingsError` if the run is over."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.models.litellm_facts import DIRECT
 from pytest_tablebench.models.litellm_model import CALL
+from pytest_tablebench.models.openai_providers import PROVIDERS
 from tests.support.calls import MODELS, Make, direct, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread
@@ -93,5 +93,5 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
 @pytest.fixture
 def provider_keys(api_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the same key for every provider with direct calls."""
-    for provider in sorted(DIRECT):
+    for provider in PROVIDERS:
         monkeypatch.setenv(f"{provider.replace('_ai', 'ai').upper()}_API_KEY", api_key)

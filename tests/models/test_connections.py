@@ -18,9 +18,9 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Reply
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
 from pytest_tablebench.models._connections import SoleRequest, in_one_exchange
-from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.models.litellm_batch import BatchService
 from pytest_tablebench.models.litellm_model import UNGUARDED, close
+from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.both_ways import Fresh
 from tests.support.calls import GENEROUS_S, QUIETLY, Make, asking, direct, failing, plain
 from tests.support.loop_thread import Blocking, LoopThread
@@ -127,7 +127,7 @@ class Twice:
         self.closed.set()
 
 
-def model_at(name: str, url: str, transport: str) -> LiteLLMModel | DirectModel:
+def model_at(name: str, url: str, transport: str) -> LiteLLMModel | WireModel:
     model = plain(name, url)
     return direct(model) if transport == "direct" else model
 

@@ -187,7 +187,7 @@ def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(
 
     class Ahead:
         @classmethod
-        def ahead(cls) -> Ahead:
+        def ahead(cls, *_: object) -> Ahead:
             started.append(cls)
             return cls()
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import PAID_WITHOUT_ANSWER
+from pytest_tablebench.models.model_table import litellm_folder
 from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import (
     OpenAIServer,
@@ -46,6 +47,23 @@ def one_line(output: str, *words: str) -> str:
 
 
 # Answers
+
+
+def test_a_run_with_direct_calls_imports_litellm_in_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package of the same name fails on import; its table of models is litellm's."""
+    fake, folder = tmp_path / "fake" / "litellm", litellm_folder()
+    assert folder is not None
+    fake.mkdir(parents=True)
+    (fake / "__init__.py").write_text("raise ImportError('litellm is imported')")
+    for table in folder.glob("model_prices*.json"):
+        (fake / table.name).symlink_to(table)
+    with OpenAIServer(Script(2)) as server:
+        monkeypatch.setenv("PYTHONPATH", str(fake.parent))
+        run = run_pytest(tmp_path / "run", server, count=2, model=LITELLM)
+    assert run.exit_code == 0, run.output
+    assert {record.outcome for record in run.records.values()} == {"right"}
 
 
 def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
 from pytest_tablebench.models._litellm_session import close
-from pytest_tablebench.models.direct import DirectModel
+from pytest_tablebench.models.openai_wire import WireModel
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import plain
 from tests.support.loop_thread import LoopThread
@@ -23,6 +23,8 @@ HOSTED = [
     "openrouter/openai/gpt-4o",
     "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo",
     "xai/grok-3",
+    "cerebras/llama3.1-8b",
+    "lm_studio/test",
 ]
 """One model of each other provider."""
 
@@ -52,13 +54,13 @@ class Both:
         self._server = server
         self._loop = loop
         self._plain = plain(name, server)
-        self._direct = DirectModel(self._plain, connections=4, tell=self.told.append, insist=True)
+        self._direct = WireModel(self._plain, connections=4, tell=self.told.append, insist=True)
 
     def ask(self, request: Request) -> tuple[Seen, Seen]:
         """Return the server's requests and the outcomes: through litellm and directly."""
         return self._one(self._plain, request), self._one(self._direct, request)
 
-    def _one(self, model: LiteLLMModel | DirectModel, request: Request) -> Seen:
+    def _one(self, model: LiteLLMModel | WireModel, request: Request) -> Seen:
         server = self._server
         before = len(server.requests) if isinstance(server, OpenAIServer) else 0
         outcome: Reply | tuple[Any, ...]

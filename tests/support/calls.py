@@ -9,8 +9,8 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Message, Request
-from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.models.litellm_load import READ_ONLY
+from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
 
@@ -39,9 +39,9 @@ def plain(
     return LiteLLMModel(model=name, api_base=url, timeout=timeout, max_reply=max_reply)
 
 
-def direct(model: LiteLLMModel) -> DirectModel:
+def direct(model: LiteLLMModel) -> WireModel:
     """Return the same model, called without litellm's client if possible."""
-    return DirectModel(model, connections=64, tell=lambda _: None)
+    return WireModel(model, connections=64, tell=lambda _: None)
 
 
 def asking(**params: Any) -> Request:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
+from pytest_tablebench.models.openai_wire import WireModel
 
 __all__ = ["Blocking", "LoopThread"]
 
@@ -73,7 +73,7 @@ class LoopThread:
 class Blocking:
     """A model with blocking calls, like the built-in models."""
 
-    model: LiteLLMModel | DirectModel
+    model: LiteLLMModel | WireModel
     thread: LoopThread
 
     def complete(self, request: Request) -> Reply:

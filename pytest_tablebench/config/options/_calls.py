@@ -137,8 +137,9 @@ CALLS = (
     Option(
         "--bench-transport",
         "WAY",
-        "how calls are sent: by litellm, direct (litellm translates, this package sends, for a "
-        "tenth of the CPU), or auto (direct if it is tested to send the same). Default: auto",
+        "how calls are made: by litellm, direct (by this package, without litellm's import, for a "
+        "tenth of the CPU), or auto (direct for providers that are tested to receive the same). "
+        "Default: auto",
         read=choice("auto", "litellm", "direct"),
         differs=ignore("requests and replies are the same"),
         rare=True,

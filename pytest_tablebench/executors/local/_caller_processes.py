@@ -23,14 +23,16 @@ class CallerProcesses:
     def __init__(self) -> None:
         self._processes: list[ModuleProcess] = []
 
-    def start(self, config: bytes, *, needs_litellm: bool) -> None:
+    def start(self, config: bytes, *, has_models: bool, needs_litellm: bool) -> None:
         """Start a caller or use the spare one, and write its configuration to its input.
 
         Arguments:
             config: the configuration, one line.
-            needs_litellm: whether a model is behind litellm.
+            has_models: whether a model is called that no plugin registers.
+            needs_litellm: whether litellm makes the calls to one of them.
         """
-        process = (_take_spare() or _start(LITELLM)) if needs_litellm else _start()
+        spare = _take_spare() if has_models else None
+        process = spare or _start(*[LITELLM] * needs_litellm)
         self._processes.append(process)
         process.stdin.write(config)
         process.stdin.close()
@@ -46,9 +48,9 @@ class CallerProcesses:
         return len(self._processes)
 
 
-def start_spare() -> None:
-    """Start a caller before the run is known, so that it can import litellm meanwhile."""
-    _spare.append(_start(LITELLM))
+def start_spare(*arguments: str) -> None:
+    """Start a caller before the run is known, so that it can import its modules meanwhile."""
+    _spare.append(_start(*arguments))
 
 
 def end_spare() -> None:

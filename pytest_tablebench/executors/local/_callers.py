@@ -30,7 +30,8 @@ def caller_count(connections: int) -> int:
 class LocalCallers(CallerPool):
     """Processes of this machine that make calls and connect to a port of this process.
 
-    `config` also contains `callers`, the number of processes, and `timeout`, seconds of a call.
+    `config` also contains `callers`, the number of processes, `timeout`, seconds of a call, and
+    `needs_litellm`, whether litellm makes the calls to a model.
     """
 
     def __init__(self, config: Mapping[str, Any], listener: CallListener) -> None:
@@ -50,8 +51,9 @@ class LocalCallers(CallerPool):
 
     def _start_caller(self) -> None:
         config = {**self._config, "port": self.port, "token": self._listener.token}
-        needs_litellm = any(lane.get("reference") is None for lane in self._config["lanes"])
-        self._processes.start(pack(config), needs_litellm=needs_litellm)
+        has_models = any(lane.get("reference") is None for lane in self._config["lanes"])
+        needs_litellm = self._config["needs_litellm"]
+        self._processes.start(pack(config), has_models=has_models, needs_litellm=needs_litellm)
 
     def _guard(self) -> None:
         """Kill callers that exceed their time limits; replace one that never became ready."""

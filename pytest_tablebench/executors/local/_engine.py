@@ -16,10 +16,11 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors._process import ModuleProcess, last_line
 from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
+from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
 from pytest_tablebench.executors.local.providers import settings_fields
-from pytest_tablebench.models import may_be_direct, refusal_lines
+from pytest_tablebench.models import needs_litellm, refusal_lines
 from pytest_tablebench.models.base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
@@ -111,12 +112,13 @@ class EngineConfig:
 class BrokerProcess:
     """A broker's process, which receives the run's configuration later, or never."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *arguments: str) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         # In a new session Ctrl-C in a terminal reaches only pytest, which then ends the broker
         # in an orderly way.
         self.process = ModuleProcess(
             module,
+            *arguments,
             stderr=self.errors,
             env={
                 name: value
@@ -128,9 +130,10 @@ class BrokerProcess:
         )
 
     @classmethod
-    def ahead(cls) -> BrokerProcess:
-        """Start a broker whose caller imports litellm meanwhile, if calls are certain."""
-        return cls(f"{BROKER.format('local')}_ahead")
+    def ahead(cls, models: Sequence[str] = (), transport: str = "auto") -> BrokerProcess:
+        """Start a broker whose caller imports its modules meanwhile, if calls are certain."""
+        arguments = [LITELLM] * needs_litellm(models, transport)
+        return cls(f"{BROKER.format('local')}_ahead", *arguments)
 
     def tell(self, line: bytes) -> None:
         """Write a line to the broker's standard input."""
@@ -177,6 +180,7 @@ class Engine:
             "lanes": [vars(lane) for lane in config.lanes],
             "callers": self._callers() * bool(config.lanes),
             "callers_given": config.callers,
+            "needs_litellm": self._needs_litellm(),
             "store": str(store),
         }
         self._broker.tell(pack(broker_config))
@@ -185,14 +189,17 @@ class Engine:
         config = self.config
         if config.callers is not None:
             return config.callers
-        # One caller is enough for all connections of a machine if litellm only translates.
-        direct = config.broker == "local" and config.transport != "litellm"
-        if direct and all(
-            lane.reference is None and may_be_direct(lane.asked_as or lane.model)
-            for lane in config.lanes
-        ):
+        # One caller is enough for all connections of a machine without litellm.
+        is_direct = not self._needs_litellm() and all(
+            lane.reference is None for lane in config.lanes
+        )
+        if config.broker == "local" and is_direct:
             return 1
         return caller_count(config.connections)
+
+    def _needs_litellm(self) -> bool:
+        lanes = [lane for lane in self.config.lanes if lane.reference is None]
+        return needs_litellm([lane.asked_as or lane.model for lane in lanes], self.config.transport)
 
     @property
     def address(self) -> Address:

@@ -35,18 +35,18 @@ from pytest_tablebench.executors._wire import (
 from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local.providers import CalledProvider
 from pytest_tablebench.models.base import Message, Reply, Request
-from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, resolve
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.models.ollama import ContextWindow
+from pytest_tablebench.models.openai_wire import WireModel, warm_up
 from pytest_tablebench.store import Store
 
 APART_S = 0.004
 """Seconds between the starts of two calls: litellm needs about that long to send one."""
 
 
-CalledModel = LiteLLMModel | DirectModel | CalledProvider
+CalledModel = LiteLLMModel | WireModel | CalledProvider
 
 
 @cache
@@ -106,7 +106,7 @@ class Caller(asyncio.Protocol):
         def tell(why: str) -> None:
             self._note(f"{PROBLEMS} transport of {lane['model']}", [why])
 
-        return DirectModel(
+        return WireModel(
             model,
             connections=self._config["connections"],
             tell=tell,
@@ -123,8 +123,6 @@ class Caller(asyncio.Protocol):
         """Prepare the models, and report to the broker whether calls can be made."""
         try:
             models = [model for model in self._models if not isinstance(model, CalledProvider)]
-            if models:
-                load()  # raises an error of the first import again
             for model in models:
                 await model.warm_up()
         except ModelError as error:
@@ -165,13 +163,14 @@ class Caller(asyncio.Protocol):
             task = asyncio.create_task(self._call(number, model, body))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            is_direct = isinstance(model, DirectModel) and model.direct
+            is_direct = isinstance(model, WireModel) and model.direct
             await asyncio.sleep(0 if is_direct else APART_S)
 
     async def _answer(self, number: int, name: str, question: Mapping[str, Any]) -> None:
         try:
-            await asyncio.to_thread(load)  # calls in flight continue
-            self._send({"n": number, "result": self._look_up(name, question)})
+            # In a thread, because it may import litellm: calls in flight continue.
+            result = await asyncio.to_thread(self._look_up, name, question)
+            self._send({"n": number, "result": result})
         except ModelError as error:
             self._send({"n": number, "error": error_fields(error)})
         except Exception as error:  # a defect must not keep the run waiting for ever
@@ -277,6 +276,8 @@ def main() -> int:
     if LITELLM in sys.argv[1:]:  # while the broker still starts
         with contextlib.suppress(ModelError):
             load()
+    else:
+        warm_up()
     line = sys.stdin.readline()
     if line:
         asyncio.run(_serve(json.loads(line)))

@@ -1,0 +1,70 @@
+"""litellm's table of models, read once per process and without importing litellm.
+
+The table is a JSON file of litellm's package. It contains limits, abilities and prices.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+_TABLE = "model_prices_and_context_window_backup.json"
+
+
+def litellm_folder() -> Path | None:
+    """Return the folder of the installed litellm; None without one."""
+    spec = find_spec("litellm")
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+@cache
+def model_table() -> Mapping[str, Mapping[str, Any]]:
+    """Return the entries of the table by litellm's name of the model; empty without litellm."""
+    folder = litellm_folder()
+    if folder is None:
+        return {}
+    try:
+        table: dict[str, dict[str, Any]] = json.loads((folder / _TABLE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    table.pop("sample_spec", None)
+    return table
+
+
+@cache
+def _lower_names() -> frozenset[str]:
+    return frozenset(name.lower() for name in model_table())
+
+
+def entry_of(provider: str, name: str) -> Mapping[str, Any] | None:
+    """Return a model's entry; None if the table does not list its name."""
+    table = model_table()
+    for key in (f"{provider}/{name}", name):
+        entry = table.get(key)
+        if entry is not None and entry.get("litellm_provider") == provider:
+            return entry
+    return None
+
+
+def may_be_listed(provider: str, name: str) -> bool:
+    """Return whether a name differs only in case from a name in the table."""
+    table, lower = model_table(), _lower_names()
+    return any(key not in table and key.lower() in lower for key in (f"{provider}/{name}", name))
+
+
+def has_ability(provider: str, name: str, ability: str) -> bool:
+    """Return whether the table states an ability, as `supports_reasoning`, of a model."""
+    stated = (entry_of(provider, name) or {}).get(ability)
+    if stated is None:  # litellm then reads the entry of the name alone
+        stated = model_table().get(name, {}).get(ability)
+    return stated is True
+
+
+def near_model(name: str) -> str | None:
+    """Return the name that is most similar to an unknown one; None without a similar one."""
+    return next(iter(get_close_matches(name, sorted(model_table()), n=1, cutoff=0.7)), None)

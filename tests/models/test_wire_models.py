@@ -1,0 +1,212 @@
+"""Parameters, facts and prices of every model that is called without litellm equal litellm's.
+
+The models are those of litellm's table. Nothing is sent.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.models import litellm_facts
+from pytest_tablebench.models.base import Message, as_openai
+from pytest_tablebench.models.litellm_facts import count_tokens, resolve, tokens_of
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.models.model_table import model_table
+from pytest_tablebench.models.openai_prices import price
+from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, body_fields
+from tests.support.calls import QUIETLY
+from tests.support.openai_server import OpenAIServer, text
+from tests.support.wire_models import wire_models
+from tests.support.wire_parameters import PARAMS
+
+pytestmark = QUIETLY
+
+MODELS = list(wire_models())
+
+FURTHER: dict[str, dict[str, Any]] = {
+    "no thoughts": {"reasoning_effort": "none", "temperature": 0},
+    "few thoughts": {"reasoning_effort": "minimal"},
+    "some thoughts": {"thinking": {"type": "enabled", "budget_tokens": 3000}},
+    "thoughts off": {"thinking": {"type": "disabled"}},
+    "two limits": {"max_tokens": 5, "max_completion_tokens": 6},
+    "warm": {"temperature": 0.5, "seed": 3, "top_k": 2},
+    "json": {"response_format": {"type": "json_object"}},
+    "nothing": {"temperature": None},
+    "a body with the same name": {"seed": 1, "extra_body": {"seed": 2}},
+}
+
+
+def litellms_fields(provider: str, name: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the fields that litellm adds to a body; None if it refuses a parameter."""
+    named = {key: copy.deepcopy(value) for key, value in params.items() if key != "extra_headers"}
+    try:
+        fields = load().get_optional_params(
+            model=name, custom_llm_provider=provider, max_retries=0, **named
+        )
+    except load().UnsupportedParamsError:
+        return None
+    extra = fields.pop("extra_body", None) or {}
+    inner = {"stream", "max_retries", "fake_stream"}
+    return {**{key: fields[key] for key in fields if key not in inner}, **extra}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_parameters_of_every_model_are_those_of_litellm(provider: str) -> None:
+    wrong, equal = [], 0
+    for _, name in (model for model in MODELS if model[0] == provider):
+        for kind, params in {**PARAMS, **FURTHER}.items():
+            try:
+                ours = body_fields(provider, name, params)
+            except Unforeseen:
+                continue
+            if ours != (theirs := litellms_fields(provider, name, params)):
+                wrong.append((name, kind, ours, theirs))
+            equal += 1
+    assert wrong == []
+    assert equal >= 3 * 8  # of the models outside of the table
+
+
+KINDS = ("the usual", "none", "stop", "extra_headers", "reasoning_effort", "thinking")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_facts_about_every_model_are_those_of_litellm(
+    monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    wrong, equal = [], 0
+    for _, name in (model for model in MODELS if model[0] == provider):
+        model = f"{provider}/{name}"
+        for kind in KINDS:
+            ours = litellm_facts._without_litellm(model, None, PARAMS[kind])
+            if ours is None:
+                continue
+            with monkeypatch.context() as only_litellm:
+                only_litellm.setattr(litellm_facts, "_without_litellm", lambda *_: None)
+                theirs = resolve(model, None, PARAMS[kind])
+            pair = [
+                {**facts.to_json(), "dropped": sorted(facts.dropped)} for facts in (ours, theirs)
+            ]
+            if pair[0] != pair[1]:
+                wrong.append((model, kind, *pair))
+            equal += 1
+    assert wrong == []
+    assert equal >= 3 * 2
+
+
+PROMPT, COMPLETION = "prompt_tokens_details", "completion_tokens_details"
+DETAILS: list[dict[str, Any]] = [
+    {},
+    {PROMPT: {"cached_tokens": 600}, COMPLETION: None},
+    {"prompt_cache_hit_tokens": 600, "prompt_cache_miss_tokens": 400},
+    {COMPLETION: {"reasoning_tokens": 5, "accepted_prediction_tokens": 0}},
+    {PROMPT: {"cached_tokens": 600, "text_tokens": 1000}, COMPLETION: {"reasoning_tokens": 0}},
+]
+SIZES = ((1000, 100), (200_000, 50), (300_000, 7000))
+TIERS = ((None, None), ("flex", "flex"), ("priority", "default"), (None, "priority"))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_prices_of_every_model_are_those_of_litellm(provider: str) -> None:
+    wrong, priced = [], 0
+    for _, name in (model for model in MODELS if model[0] == provider):
+        for prompt, completion in SIZES:
+            counts = {"prompt_tokens": prompt, "completion_tokens": completion}
+            for details in DETAILS:
+                usage = {**counts, "total_tokens": prompt + completion, **details}
+                for tiers in TIERS[:1] if details else TIERS:
+                    ours = price(provider, name, reply(name, usage, tiers[1]), tiers[0])
+                    theirs = litellms_price(provider, name, usage, *tiers)
+                    if (ours or 0) != pytest.approx(theirs or 0, rel=1e-9):
+                        wrong.append((name, usage, tiers, ours, theirs))
+                    priced += ours is not None
+    assert wrong == []
+    named = any(entry.get("litellm_provider") == provider for entry in model_table().values())
+    assert bool(priced) is named
+
+
+def reply(name: str, usage: dict[str, Any], tier: str | None) -> dict[str, Any]:
+    return {"model": name, "usage": usage, **({} if tier is None else {"service_tier": tier})}
+
+
+def litellms_price(
+    provider: str, name: str, usage: dict[str, Any], requested: str | None, served: str | None
+) -> float | None:
+    litellm = load()
+    response = litellm.ModelResponse(model=name, usage=litellm.Usage(**usage))
+    if served is not None:
+        response.service_tier = served
+    try:
+        cost: float = litellm.response_cost_calculator(
+            response_object=response,
+            model=f"{provider}/{name}",
+            custom_llm_provider=provider,
+            call_type="acompletion",
+            optional_params={} if requested is None else {"service_tier": requested},
+            cache_hit=False,
+        )
+    except Exception:  # litellm raises a bare Exception for a model without a price
+        return None
+    return cost or None
+
+
+@pytest.mark.parametrize(
+    ("hour", "cost"),
+    [
+        # 1,000 tokens in and 100 out for .15 and .6 dollars a million, half of the day's price.
+        ("2026-11-25T10:00", 0.15e-3 + 0.06e-3),
+        ("2026-11-25T09:59", 0.3e-3 + 0.12e-3),
+        ("2026-11-28T09:59", 0.15e-3 + 0.06e-3),
+        ("2026-11-25T05:59", 0.15e-3 + 0.06e-3),
+        ("2026-11-25T06:00", 0.3e-3 + 0.12e-3),
+    ],
+)
+def test_prices_of_deepseek_depend_on_the_hour(hour: str, cost: float) -> None:
+    body = reply("deepseek-v4-flash", {"prompt_tokens": 1000, "completion_tokens": 100}, None)
+    now = datetime.fromisoformat(hour).replace(tzinfo=UTC)
+    assert price("deepseek", "deepseek-v4-flash", body, None, now) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("words", ["hello world", "<|endoftext|>", "नमस्ते दुनिया", ""])
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "gpt-4", "openrouter/openai/gpt-4o"])
+def test_tokens_are_counted_as_by_litellm(model: str, words: str) -> None:
+    messages = (Message("system", "Be short."), Message("user", words))
+    assert count_tokens(model, messages) == tokens_of(model, as_openai(messages))
+
+
+WITHOUT = """
+import asyncio, sys
+from pytest_tablebench.models import LiteLLMModel, Message, Request
+from pytest_tablebench.models.litellm_facts import count_tokens, resolve
+from pytest_tablebench.models.openai_wire import WireModel
+from pytest_tablebench.models.litellm_model import close
+async def call():
+    model = LiteLLMModel("openai/gpt-4o", sys.argv[1], 30)
+    direct = WireModel(model, connections=1, tell=sys.exit)
+    await direct.warm_up()
+    request = Request("openai/gpt-4o", (Message("user", "?"),), {"temperature": 0})
+    answer = await direct.acomplete(request)
+    await close()
+    return answer
+answer = asyncio.run(call())
+facts = resolve("openai/gpt-4o", None, {"temperature": 0})
+tokens = count_tokens("openai/gpt-4o", (Message("user", "hello world"),))
+assert (answer.text, answer.cost_usd is not None, tokens) == ("26", True, 9), answer
+assert facts.max_input_tokens == 128_000
+print([name for name in ("litellm", "openai", "httpx") if name in sys.modules])
+"""
+
+
+def test_a_call_and_its_facts_import_no_litellm(
+    api_key: str, openai_server: OpenAIServer, run_python: Callable[..., Any]
+) -> None:
+    openai_server.always(text("26", usage=(10, 2), model="gpt-4o"))
+    ended: subprocess.CompletedProcess[str] = run_python(WITHOUT, openai_server.url)
+    assert ended.stdout.strip() == "[]"
+    assert json.dumps(dict(openai_server.requests[0].headers)).count(api_key) == 1
