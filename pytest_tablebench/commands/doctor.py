@@ -147,7 +147,16 @@ def _litellm(_: Settings) -> Finding:
     from pytest_tablebench.models.litellm_load import load
 
     load()
-    return "ok", f"{metadata.version('litellm')}; it imports"
+    return litellm_finding(metadata.version("litellm"))
+
+
+def litellm_finding(version: str) -> Finding:
+    """Return the result for an installed release of litellm that can be imported."""
+    from pytest_tablebench.models import not_tested
+
+    why = not_tested(version)
+    text = f"{version}; it imports"
+    return ("ok", text) if why is None else ("-", f"{text}. {why}")
 
 
 def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> dict[str, str]:

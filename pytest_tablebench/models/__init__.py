@@ -18,11 +18,11 @@ from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
 from pytest_tablebench.models.litellm_batch import BATCH_PROVIDERS
 from pytest_tablebench.models.litellm_facts import (
     Resolution,
-    litellm_version,
     may_be_direct,
     needs_litellm,
 )
 from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.models.model_table import litellm_version, not_tested
 from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "make_provider",
     "may_be_direct",
     "needs_litellm",
+    "not_tested",
     "picture_size",
     "picture_tokens",
     "refusal_lines",

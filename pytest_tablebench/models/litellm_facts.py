@@ -17,7 +17,7 @@ from pytest_tablebench.config.secrets import redact, without_secrets
 from pytest_tablebench.models._tokenizers import STANDS_FOR, text_tokens, tokenizer_of
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
-from pytest_tablebench.models.model_table import entry_of, litellm_folder
+from pytest_tablebench.models.model_table import entry_of, litellm_folder, litellm_version
 from pytest_tablebench.models.openai_providers import (
     Unforeseen,
     body_fields,
@@ -412,16 +412,6 @@ def _day(value: Any) -> str | None:
     try:
         return date.fromisoformat(value).isoformat()
     except (TypeError, ValueError):
-        return None
-
-
-def litellm_version() -> str | None:
-    """Return the installed release of litellm without importing it; None if it is unknown."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("litellm")
-    except PackageNotFoundError:  # a source tree on the path
         return None
 
 

@@ -6,12 +6,17 @@ The table is a JSON file of litellm's package. It contains limits, abilities and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+TESTED = ((1, 106), (1, 110))
+"""Releases of litellm, from the first and before the second, whose requests equal ours."""
 
 _TABLE = "model_prices_and_context_window_backup.json"
 
@@ -20,6 +25,30 @@ def litellm_folder() -> Path | None:
     """Return the folder of the installed litellm; None without one."""
     spec = find_spec("litellm")
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+@cache
+def litellm_version() -> str | None:
+    """Return the installed release of litellm; None if it is unknown."""
+    try:
+        return version("litellm")
+    except PackageNotFoundError:  # a source tree on the path
+        return None
+
+
+def not_tested(release: str | None) -> str | None:
+    """Return why this release of litellm has to make all calls itself, or None.
+
+    None without litellm.
+    """
+    match = re.match(r"(\d+)\.(\d+)(\.|$)", release or "")
+    if release is None or (match and TESTED[0] <= (int(match[1]), int(match[2])) < TESTED[1]):
+        return None
+    lowest, beyond = ("{}.{}".format(*numbers) for numbers in TESTED)
+    return (
+        f"litellm {release} makes all calls itself, which takes more CPU; calls without it are "
+        f"tested from {lowest} to below {beyond} only"
+    )
 
 
 @cache

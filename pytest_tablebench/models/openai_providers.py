@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_tablebench.models.model_table import entry_of, has_ability, may_be_listed, model_table
+from pytest_tablebench.models.model_table import (
+    entry_of,
+    has_ability,
+    litellm_version,
+    may_be_listed,
+    model_table,
+    not_tested,
+)
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _SAMPLING = frozenset({"temperature", "top_p", "seed", "stop", *_LIMITS})
@@ -140,6 +147,8 @@ PROVIDERS: Mapping[str, WireProvider] = {
 
 def wire_model(model: str, api_base: str | None = None) -> tuple[str, str] | None:
     """Return the provider and the model's name there; None if only litellm can call the model."""
+    if not_tested(litellm_version()) is not None:
+        return None
     provider, slash, name = model.partition("/")
     is_bare = not slash and api_base is None  # with an address litellm may choose its provider
     if is_bare and model_table().get(model, {}).get("litellm_provider") == "openai":

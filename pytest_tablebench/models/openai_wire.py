@@ -20,7 +20,7 @@ from pytest_tablebench.models._fingerprint import fingerprint_of
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
-from pytest_tablebench.models.model_table import model_table
+from pytest_tablebench.models.model_table import litellm_version, model_table, not_tested
 from pytest_tablebench.models.openai_prices import price, sound_counts
 from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, wire_model
 from pytest_tablebench.models.openai_requests import Wire, wire_of
@@ -140,7 +140,8 @@ class WireModel:
         if where is None:
             self._by_litellm = True
             if self._insist:
-                self._leave(f"because only {', '.join(PROVIDERS)} can be called without it")
+                only = f"only {', '.join(PROVIDERS)} can be called without it"
+                self._leave(f"because {not_tested(litellm_version()) or only}")
             return None
         return wire_of(*where, self._model, request.params)
 

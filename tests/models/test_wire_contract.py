@@ -13,6 +13,7 @@ import pytest
 
 from pytest_tablebench.models import Request
 from pytest_tablebench.models._litellm_session import close, direct_session
+from pytest_tablebench.models.model_table import TESTED, not_tested
 from pytest_tablebench.models.openai_providers import PARAMETERS, PROVIDERS
 from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.both_ways import HOSTED, MESSAGES, NAMES, Both, Fresh
@@ -203,3 +204,39 @@ def test_a_parameter_outside_of_the_table_is_sent_by_litellm(
     assert told == [
         "calls to openai/gpt-4o are made by litellm, because of the parameter modalities"
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "tested"),
+    [
+        (f"{TESTED[0][0]}.{TESTED[0][1]}.0", True),
+        (f"{TESTED[0][0]}.{TESTED[0][1]}.99", True),
+        (f"{TESTED[1][0]}.{TESTED[1][1]}.0", False),
+        ("1.83.0", False),
+        ("2.0.0", False),
+        ("1.106", True),
+        ("dev", False),
+    ],
+)
+def test_only_tested_releases_of_litellm_are_accepted(version: str, *, tested: bool) -> None:
+    warning = not_tested(version)
+    assert warning is None if tested else version in str(warning)
+
+
+def test_an_untested_release_of_litellm_makes_all_calls(
+    loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "pytest_tablebench.models.openai_providers.litellm_version", lambda: "9.9.9"
+    )
+    monkeypatch.setattr("pytest_tablebench.models.openai_wire.litellm_version", lambda: "9.9.9")
+    openai_server.always(text("26"))
+    told: list[str] = []
+    made = plain("openai/gpt-4o", openai_server)
+    request = Request("openai/gpt-4o", MESSAGES["text"], {})
+    for insist in (False, True):
+        model = WireModel(made, connections=4, tell=told.append, insist=insist)
+        assert loop_thread.run(model.acomplete(request)).text == "26"
+        assert model._by_litellm
+    # Only a run with --bench-transport=direct reports it; `tablebench doctor` always does.
+    assert ["litellm 9.9.9 makes all calls itself" in line for line in told] == [True]

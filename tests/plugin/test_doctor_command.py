@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.commands.doctor import key_variables, litellm_finding
+from pytest_tablebench.models.model_table import TESTED
 
 PARTS = [
     "python",
@@ -48,3 +50,24 @@ def test_doctor_names_failing_parts_and_checks_the_others(tmp_path, folders, cap
     assert [line.split()[0] for line in lines if line.split()[1] == "NO"] == ["pytest", "store"]
     assert len(lines) == len(PARTS)
     assert last == "Fix before a run: pytest, store."
+
+
+def test_a_litellm_release_that_is_not_tested_is_reported():
+    tested = f"{TESTED[0][0]}.{TESTED[0][1]}.0"
+    assert litellm_finding(tested) == ("ok", f"{tested}; it imports")
+    state, text = litellm_finding("99.1.0")
+    assert state == "-"
+    assert text.startswith("99.1.0; it imports. litellm 99.1.0 makes all calls itself")
+
+
+def test_key_variables_are_mapped_to_providers():
+    environment = {
+        "ANTHROPIC_API_KEY": "k",
+        "AWS_ACCESS_KEY_ID": "k",
+        "OPENAI_API_KEY": "  ",
+        "MY_API_KEY": "k",
+    }
+    assert key_variables(environment, iter(["openai", "anthropic"])) == {
+        "ANTHROPIC_API_KEY": "anthropic",
+        "AWS_ACCESS_KEY_ID": "bedrock",
+    }
