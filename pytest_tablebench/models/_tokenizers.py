@@ -52,16 +52,13 @@ def tokenizer_of(name: str, provider: str | None) -> str | None:
 
 def _bundled(file: str) -> bool:
     """Return whether litellm's package or its configured folder contains a tokenizer's file."""
-    return (
-        _folder(None if file.endswith(".json") else "CUSTOM_TIKTOKEN_CACHE_DIR") / file
-    ).is_file()
+    other = None if file.endswith(".json") else os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
+    return (_folder(other) / file).is_file()
 
 
-def _folder(variable: str | None) -> Path:
-    other = os.environ.get(variable) if variable else None
-    return (
-        Path(other) if other else (litellm_folder() or Path()) / "litellm_core_utils" / "tokenizers"
-    )
+def _folder(other: str | None) -> Path:
+    folder = (litellm_folder() or Path()) / "litellm_core_utils" / "tokenizers"
+    return Path(other) if other else folder
 
 
 def text_tokens(tokenizer: str, texts: Iterable[tuple[str, str]]) -> int:
@@ -71,8 +68,9 @@ def text_tokens(tokenizer: str, texts: Iterable[tuple[str, str]]) -> int:
     """
     import tiktoken
 
-    # tiktoken would download the file from elsewhere.
-    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_folder("CUSTOM_TIKTOKEN_CACHE_DIR")))
+    # As litellm does: from another folder tiktoken would download the file.
+    folder = _folder(os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR"))
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
     encoding = tiktoken.encoding_for_model(STANDS_FOR[tokenizer])
     parts = [len(encoding.encode(part, disallowed_special=())) for pair in texts for part in pair]
     return sum(parts) + 3 * (len(parts) // 2) + 3
