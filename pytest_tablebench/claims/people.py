@@ -179,5 +179,5 @@ def _figure(
         times = draw.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
         resampled = of(times.astype(float) @ by_cluster)
         low, high = np.nanquantile(resampled, (0.025, 0.975)).tolist()
-    known = value if np.isfinite(value) else None
-    return Estimate(known, low, high, examples=len(rows), clusters=number, method="bootstrap")
+    coefficient = value if np.isfinite(value) else None
+    return Estimate(coefficient, low, high, examples=len(rows), clusters=number, method="bootstrap")
