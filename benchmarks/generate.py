@@ -53,7 +53,6 @@ def main() -> None:
     )
     print(f"a minute of processor    {made / cpu * 60:,.0f} ({made / cpu * 60 / GOAL:.2f} x goal)")
     print(f"rejected to accepted     {rejected.total() / made:.2f}")
-    print(f"two ways that disagreed  {rejected['two ways disagree']}")
     print(f"memory, end to 1st 4th   {memory[-1] / quarter:.2f} ({memory[-1] >> 20} MB)")
 
 

@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
     rules = ways.add_parser(
         "rules",
         help="make questions on every table skill, by rule",
-        description="Make questions on every table skill by rule. Every answer is computed twice, "
-        "in independent ways.",
+        description="Make questions on every table skill by rule. Answers are computed with exact "
+        "numbers, and tests with scipy.",
     )
     add_common(rules, per_table=20)
     rules.add_argument(

@@ -67,7 +67,7 @@ def parse_number(cell: Any) -> ParsedNumber | None:
     if match is None or (match["after"] or "").strip() in _ORDINALS:
         return None
     whole, fraction = match["whole"].replace(",", ""), (match["fraction"] or ".")[1:]
-    if len(whole + fraction) > 15:  # a float, as the second way uses, has 15 digits
+    if len(whole + fraction) > 15:  # a float has 15 digits
         return None
     value = Decimal(f"{match['sign'] or ''}{whole}.{fraction}")
     return ParsedNumber(

@@ -20,10 +20,8 @@ from pytest_tablebench.generate.rules import (
     Texts,
 )
 from pytest_tablebench.generate.rules._draw import DRAWS
-from pytest_tablebench.generate.rules._frame import SECOND_WAYS, Frame, agrees, frame_answer
 from pytest_tablebench.generate.rules._plain import ANSWERS, NARROWING, plain_answer
 from pytest_tablebench.generate.rules._sheet import UnfitError
-from pytest_tablebench.generate.rules._statistics import shapiro_p
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.generate.rules.generate import written_answer
 from pytest_tablebench.tables.table import Table
@@ -75,9 +73,9 @@ def test_columns_are_known_by_their_use() -> None:
 
 
 def test_every_operation_is_whole() -> None:
-    """Drawn, worked out in two ways, and worded in both languages."""
+    """Drawn, computed, and worded in both languages."""
     answers = {*ANSWERS, "exceeds"}
-    assert set(DRAWS) == set(SECOND_WAYS) == answers | set(NARROWING)
+    assert set(DRAWS) == answers | set(NARROWING)
     assert set(ARGUMENTS) == answers
     steps = {step for recipe in RECIPES.values() for step in recipe.steps}
     assert {step.partition(":")[0] for step in steps} == answers | set(NARROWING)
@@ -142,7 +140,6 @@ def test_answers_that_are_known(steps: tuple[PlanStep, ...], expected: object) -
         assert found.value == expected.value
     else:
         assert found == expected
-    assert agrees(found, frame_answer(steps, Frame(sheet)))
 
 
 @pytest.mark.parametrize(
@@ -169,20 +166,13 @@ def test_numbers_as_they_are_written(name: str, text: str, tolerance: str) -> No
         (steps_of(("row_of", ("drink",))), "ambiguous"),
         (steps_of(("neighbour", ("tea", "up"))), "empty"),
         (steps_of(("find", ("Kind", "food"))), "ambiguous"),
+        (steps_of(("is_cell", ("salt", "Price", "0.8"))), "ambiguous"),
         (steps_of(DRINKS, ("statistic", ("Price", "sum")), ("exceeds", ("8.45",))), "borderline"),
     ],
 )
 def test_questions_that_are_rejected(steps: tuple[PlanStep, ...], why: str) -> None:
     with pytest.raises(RejectedError, match=why):
         plain_answer(steps, ParsedSheet.of(PRICES))
-
-
-def test_a_second_way_that_says_something_else_is_noticed() -> None:
-    assert not agrees(Texts(("a",)), ("b",))
-    assert not agrees(Texts(("a", "b"), ordered=True), ("b", "a"))
-    assert agrees(Texts(("a", "b")), ("b", "a"))
-    assert not agrees(Amount(1.001), 1.0)
-    assert not agrees(True, 1.0)
 
 
 def test_a_chain_is_said_step_by_step() -> None:
@@ -201,16 +191,18 @@ def test_a_chain_is_said_step_by_step() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("values", "p"),
-    [
-        # Shapiro and Wilk (1965), weights of men: W = 0.79, p below 0.01.
-        ((148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236), 0.0067),
-        ((1, 2, 3), 1.0),  # three values in a straight line
-    ],
-)
-def test_normality_of_published_values(values: tuple[float, ...], p: float) -> None:
-    assert shapiro_p(values) == pytest.approx(p, abs=3e-4)
+def test_normality_of_published_values() -> None:
+    """Shapiro and Wilk (1965), weights of men: W = 0.79, p below 0.01."""
+    weights = (148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236)
+    sheet = ParsedSheet.of(Table(["Man", "Weight"], [[f"m{w}", str(w)] for w in weights]))
+    assert plain_answer(steps_of(("normal", ("Weight",))), sheet) is False
+
+
+def test_a_value_at_the_edge_of_a_range_is_no_outlier() -> None:
+    # The quartiles are 0.3 and 0.7 by both rules: 0.7 + 1.5 * 0.4 = 1.3, which floats miss.
+    sizes = ["0.3"] * 4 + ["0.7"] * 4 + ["1.3"]
+    sheet = ParsedSheet.of(Table(["Shop", "Size"], [[f"s{n}", s] for n, s in enumerate(sizes)]))
+    assert plain_answer(steps_of(("is_outlier", ("Size", "tukey", "s8"))), sheet) is False
 
 
 def test_the_same_seed_gives_the_same_questions() -> None:

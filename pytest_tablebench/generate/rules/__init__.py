@@ -1,7 +1,7 @@
 """Questions from any table by rule, of every table skill, in English and Chinese.
 
 The recipes are in `recipes.toml`, the wordings in `en.toml` and `zh.toml`. An operation is an entry
-in each of `_draw`, `_plain`, `_frame` and `_wording`.
+in each of `_draw`, `_plain_basics` or `_plain_analyses`, and `_wording`.
 """
 
 from pytest_tablebench.generate._shared import LANGUAGES

@@ -1,4 +1,4 @@
-"""The first way to an answer: plain Python on the table's cells, with exact numbers.
+"""Answers computed from the table's cells, with exact numbers.
 
 Empty, trivial and ambiguous questions are rejected, with a reason that is counted.
 """

@@ -1,12 +1,14 @@
-"""Steps in plain Python that find outliers, correlate and test."""
+"""Steps that find outliers, correlate and test, with scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from math import sqrt
+from statistics import correlation, fmean, quantiles, stdev
+from typing import Any
 
 from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
-from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plain_basics import Rows, column_values, labels, number
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
@@ -16,16 +18,43 @@ _BORDER = 0.1
 """A test is rejected if its statistic is closer to the critical value than this share of it."""
 
 
+def _stats() -> Any:
+    """Return `scipy.stats`, imported for the few questions that need it."""
+    from scipy import stats
+
+    return stats
+
+
 def _floats(sheet: ParsedSheet, rows: Rows, column: str, least: int) -> list[float]:
     return [float(value) for value in column_values(sheet, rows, column, least)]
 
 
+def _tukey_ranges(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield quartiles minus and plus 1.5 interquartile ranges, by two rules for quartiles."""
+    for method in ("inclusive", "exclusive"):
+        low, _, high = quantiles(values, n=4, method=method)
+        room = 3 * (high - low) / 2
+        yield low - room, high + room
+
+
+def _z_ranges(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the mean minus and plus 3 standard deviations, with n - 1 and with n."""
+    floats = [float(value) for value in values]
+    mean, sample = fmean(floats), stdev(floats)
+    for deviation in (sample, sample * sqrt((len(floats) - 1) / len(floats))):
+        yield mean - 3 * deviation, mean + 3 * deviation
+
+
 def _outside(sheet: ParsedSheet, rows: Rows, column: str, rule: str) -> set[int]:
-    values = _floats(sheet, rows, column, 8)
-    outside = (formulas.tukey_outside if rule == "tukey" else formulas.z_outside)(values)
-    if outside is None:
+    # Quartiles of decimals are exact, so a value at the edge of a range is never outside it.
+    values = column_values(sheet, rows, column, 8)
+    first, second = (
+        {row for row, value in zip(rows, values, strict=True) if not low <= value <= high}
+        for low, high in (_tukey_ranges if rule == "tukey" else _z_ranges)(values)
+    )
+    if first != second:
         raise RejectedError("ambiguous")
-    return {rows[place] for place in outside}
+    return first
 
 
 def _outliers(sheet: ParsedSheet, rows: Rows, column: str, rule: str) -> Texts:
@@ -49,8 +78,8 @@ def _is_outlier(sheet: ParsedSheet, rows: Rows, column: str, rule: str, name: st
 def _related(sheet: ParsedSheet, rows: Rows, first: str, second: str, kind: str) -> float:
     columns = [_floats(sheet, rows, column, 5) for column in (first, second)]
     if kind == "spearman":
-        columns = [formulas.ranks(values) for values in columns]
-    return formulas.pearson(*columns)
+        columns = [_stats().rankdata(values).tolist() for values in columns]
+    return correlation(*columns)  # exact for ranks, where pearsonr is off at -0.225
 
 
 def _correlation(sheet: ParsedSheet, rows: Rows, first: str, second: str, kind: str) -> Amount:
@@ -71,17 +100,15 @@ def _beyond(statistic: float, critical: float) -> bool:
     return abs(statistic) > critical
 
 
-def _t_critical(freedom: float) -> float:
-    from scipy import stats
-
-    return float(stats.t.ppf(1 - ALPHA / 2, freedom))
+def _is_significant(t: float, freedom: float) -> bool:
+    return _beyond(t, float(_stats().t.ppf(1 - ALPHA / 2, freedom)))
 
 
 def _is_related(sheet: ParsedSheet, rows: Rows, first: str, second: str) -> bool:
     r, freedom = _related(sheet, rows, first, second, "pearson"), len(rows) - 2
     if abs(r) > 0.999999:
         raise RejectedError("trivial")
-    return _beyond(r * (freedom / (1 - r * r)) ** 0.5, _t_critical(freedom))
+    return _is_significant(r * sqrt(freedom / (1 - r * r)), freedom)
 
 
 def _group(sheet: ParsedSheet, rows: Rows, column: str, by: str, value: str) -> list[float]:
@@ -91,58 +118,57 @@ def _group(sheet: ParsedSheet, rows: Rows, column: str, by: str, value: str) -> 
 
 def _differ(sheet: ParsedSheet, rows: Rows, column: str, by: str, *groups: str) -> bool:
     first, second = (_group(sheet, rows, column, by, value) for value in groups)
-    statistic, freedom = formulas.welch(first, second)
-    return _beyond(statistic, _t_critical(freedom))
+    test = _stats().ttest_ind(first, second, equal_var=False)
+    return _is_significant(float(test.statistic), float(test.df))
+
+
+def _t(values: Sequence[float], expected: str) -> float:
+    """Return (mean - expected) / (s / sqrt(n))."""
+    return (fmean(values) - float(number(expected))) / (stdev(values) / sqrt(len(values)))
 
 
 def _departs(sheet: ParsedSheet, rows: Rows, column: str, expected: str) -> bool:
     values = _floats(sheet, rows, column, 8)
-    statistic = formulas.t_statistic(values, float(number(expected)))
-    return _beyond(statistic, _t_critical(len(values) - 1))
+    return _is_significant(_t(values, expected), len(values) - 1)
 
 
 def _t_value(sheet: ParsedSheet, rows: Rows, column: str, expected: str) -> Amount:
-    values = _floats(sheet, rows, column, 5)
-    return Amount(formulas.t_statistic(values, float(number(expected))), 2, exact=False)
+    return Amount(_t(_floats(sheet, rows, column, 5), expected), 2, exact=False)
 
 
 def _groups_differ(sheet: ParsedSheet, rows: Rows, column: str, by: str) -> bool:
-    from scipy import stats
-
     names = sorted({sheet.cells[by][row] for row in rows})
     if len(names) < 3:
         raise RejectedError("trivial")
-    statistic, *freedom = formulas.f_statistic(
-        [_group(sheet, rows, column, by, name) for name in names]
-    )
-    return _beyond(statistic, float(stats.f.ppf(1 - ALPHA, *freedom)))
+    groups = [_group(sheet, rows, column, by, name) for name in names]
+    freedom = len(groups) - 1, len(rows) - len(groups)
+    statistic = float(_stats().f_oneway(*groups).statistic)
+    return _beyond(statistic, float(_stats().f.ppf(1 - ALPHA, *freedom)))
 
 
 def _shape(sheet: ParsedSheet, rows: Rows, column: str, name: str) -> Amount:
     values = _floats(sheet, rows, column, 8)
-    value = (formulas.skewness if name == "skewness" else formulas.kurtosis)(values)
-    return Amount(value, 2, exact=False)
+    moment = _stats().skew if name == "skewness" else _stats().kurtosis
+    return Amount(float(moment(values)), 2, exact=False)
 
 
 def _normal(sheet: ParsedSheet, rows: Rows, column: str) -> bool:
     values = _floats(sheet, rows, column, 8)
     if len(values) > 5000:
         raise RejectedError("too many items")
-    p = formulas.shapiro_p(values)
+    p = float(_stats().shapiro(values).pvalue)
     if ALPHA * 0.7 < p < ALPHA * 1.4:
         raise RejectedError("borderline")
     return p > ALPHA
 
 
 def _even(sheet: ParsedSheet, rows: Rows, by: str) -> bool:
-    from scipy import stats
-
     cells = [sheet.cells[by][row] for row in rows]
     counts = [cells.count(value) for value in sorted(set(cells))]
     if len(counts) < 2 or sum(counts) < 5 * len(counts):  # the test's usual condition
         raise RejectedError("trivial")
-    critical = float(stats.chi2.ppf(1 - ALPHA, len(counts) - 1))
-    return not _beyond(formulas.chi_square_even(counts), critical)
+    critical = float(_stats().chi2.ppf(1 - ALPHA, len(counts) - 1))
+    return not _beyond(float(_stats().chisquare(counts).statistic), critical)
 
 
 ANALYSES: dict[str, Callable[..., PlainAnswer]] = {

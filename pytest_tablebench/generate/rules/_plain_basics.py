@@ -1,4 +1,4 @@
-"""Steps in plain Python that choose entries, look up cells, count, compute and compare."""
+"""Steps that choose entries, look up cells, count, compute and compare."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from statistics import median
+from statistics import median, stdev
 from typing import Any
 
 from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
-from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
@@ -190,7 +189,7 @@ _STATISTICS: dict[str, Callable[[Sequence[Decimal]], Any]] = {
     "min": min,
     "max": max,
     "range": lambda values: max(values) - min(values),
-    "std": lambda values: formulas.spread([float(value) for value in values]),
+    "std": lambda values: stdev(map(float, values)),
 }
 _EXACT = {"sum", "min", "max", "range"}
 
@@ -252,7 +251,12 @@ def _branch(
 
 
 def _is_cell(sheet: ParsedSheet, rows: Rows, name: str, column: str, value: str) -> bool:  # noqa: ARG001
-    return cell_key(sheet.cells[column][sheet.rows_by_name[name]]) == cell_key(value)
+    cell = sheet.cells[column][sheet.rows_by_name[name]]
+    if cell_key(cell) != cell_key(value):
+        return False
+    if cell != value:
+        raise RejectedError("ambiguous")  # two spellings of one value
+    return True
 
 
 def _is_more(sheet: ParsedSheet, rows: Rows, column: str, first: str, second: str) -> bool:  # noqa: ARG001
