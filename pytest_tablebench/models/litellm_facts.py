@@ -10,14 +10,21 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from datetime import date
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
 from pytest_tablebench.models._tokenizers import STANDS_FOR, text_tokens, tokenizer_of
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
-from pytest_tablebench.models.model_table import entry_of, litellm_folder, litellm_version
+from pytest_tablebench.models.model_table import (
+    batch_price,
+    entry_of,
+    iso_day,
+    litellm_folder,
+    litellm_version,
+    positive_number,
+    reads_pictures,
+)
 from pytest_tablebench.models.openai_providers import (
     Unforeseen,
     body_fields,
@@ -32,8 +39,7 @@ LOGS_IN = frozenset({"chatgpt", "github_copilot"})
 # litellm sends a request to a server when it looks up facts: here only its table is read.
 ASKS_A_SERVER = frozenset({"huggingface", "lemonade", "ollama", "ollama_chat"}) | LOGS_IN
 
-# Parameters that change the reply. If litellm silently leaves one out of the request, it is
-# reported like a refused one.
+# Parameters that change the reply: one that litellm silently leaves out is reported as refused.
 CHANGES_THE_REPLY = frozenset(
     {
         "frequency_penalty",
@@ -195,17 +201,17 @@ def _resolution(
     """Return the facts of an entry of litellm's table, with those about the parameters."""
     return Resolution(
         provider=provider,
-        input_cost_per_token=_positive(facts.get("input_cost_per_token")),
-        output_cost_per_token=_positive(facts.get("output_cost_per_token")),
-        batch_input_cost_per_token=_batch_price(facts, "input_cost_per_token"),
-        batch_output_cost_per_token=_batch_price(facts, "output_cost_per_token"),
-        max_input_tokens=int(_positive(facts.get("max_input_tokens")) or 0) or None,
+        input_cost_per_token=positive_number(facts.get("input_cost_per_token")),
+        output_cost_per_token=positive_number(facts.get("output_cost_per_token")),
+        batch_input_cost_per_token=batch_price(facts, "input_cost_per_token"),
+        batch_output_cost_per_token=batch_price(facts, "output_cost_per_token"),
+        max_input_tokens=int(positive_number(facts.get("max_input_tokens")) or 0) or None,
         tokenizer=tokenizer_of(name, provider),
-        sees=_sees(facts),
+        sees=reads_pictures(facts),
         continues=facts.get("supports_assistant_prefill"),
-        max_output_tokens=int(_positive(facts.get("max_output_tokens")) or 0) or None,
+        max_output_tokens=int(positive_number(facts.get("max_output_tokens")) or 0) or None,
         litellm_version=litellm_version(),
-        deprecation_date=_day(facts.get("deprecation_date")),
+        deprecation_date=iso_day(facts.get("deprecation_date")),
         **about_parameters,
     )
 
@@ -382,37 +388,6 @@ def table_of(litellm: Any, model: str, name: str, provider: str | None) -> Mappi
         return dict(litellm.get_model_info(model=name, custom_llm_provider=provider))
     except Exception:  # litellm raises a bare Exception for a model without a price
         return {}
-
-
-def _sees(facts: Mapping[str, Any]) -> bool | None:
-    """Return whether a model reads pictures; None without an entry.
-
-    Many models that read pictures have no entry.
-    """
-    modalities = facts.get("supported_modalities")
-    if facts.get("supports_vision") is True:
-        return True
-    if isinstance(modalities, list) and modalities:
-        return "image" in modalities
-    return False if facts.get("supports_vision") is False else None
-
-
-def _batch_price(facts: Mapping[str, Any], name: str) -> float | None:
-    usual = _positive(facts.get(name))
-    return _positive(facts.get(f"{name}_batches")) or (None if usual is None else usual / 2)
-
-
-def _positive(value: Any) -> float | None:
-    """Return a number above 0, or None. litellm's 0 (self-hosted models) means unknown."""
-    return float(value) if isinstance(value, int | float) and value > 0 else None
-
-
-def _day(value: Any) -> str | None:
-    """Return a date in ISO form; None for anything else."""
-    try:
-        return date.fromisoformat(value).isoformat()
-    except (TypeError, ValueError):
-        return None
 
 
 def may_be_direct(model: str) -> bool:

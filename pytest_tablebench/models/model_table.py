@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -97,3 +98,35 @@ def has_ability(provider: str, name: str, ability: str) -> bool:
 def near_model(name: str) -> str | None:
     """Return the name that is most similar to an unknown one; None without a similar one."""
     return next(iter(get_close_matches(name, sorted(model_table()), n=1, cutoff=0.7)), None)
+
+
+def reads_pictures(facts: Mapping[str, Any]) -> bool | None:
+    """Return whether a model reads pictures; None without an entry.
+
+    Many models that read pictures have no entry.
+    """
+    modalities = facts.get("supported_modalities")
+    if facts.get("supports_vision") is True:
+        return True
+    if isinstance(modalities, list) and modalities:
+        return "image" in modalities
+    return False if facts.get("supports_vision") is False else None
+
+
+def batch_price(facts: Mapping[str, Any], name: str) -> float | None:
+    """Return the price of a token in a batch, by default half the usual one; None if unknown."""
+    usual = positive_number(facts.get(name))
+    return positive_number(facts.get(f"{name}_batches")) or (None if usual is None else usual / 2)
+
+
+def positive_number(value: Any) -> float | None:
+    """Return a number above 0, or None. litellm's 0 (self-hosted models) means unknown."""
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def iso_day(value: Any) -> str | None:
+    """Return a date in ISO form; None for anything else."""
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.models import picture_size, picture_tokens
-from pytest_tablebench.models.litellm_facts import _sees
+from pytest_tablebench.models.model_table import reads_pictures
 from pytest_tablebench.serializers import Image, pictures
 from pytest_tablebench.tables.table import Table
 
@@ -51,4 +51,4 @@ def test_the_size_is_read_from_the_header_of_a_png():
     ],
 )
 def test_whether_a_model_reads_pictures_is_known_from_its_entry_only(facts, sees):
-    assert _sees(facts) is sees
+    assert reads_pictures(facts) is sees
