@@ -147,6 +147,7 @@ class Page:
 
     def unfold(self, outer: str, inner: str) -> None:
         """Open all elements, unless the page has remembered them as open."""
+        self.page.get_by_test_id(outer).first.wait_for()
         if not self.page.get_by_test_id(inner).count():
             for place in self.page.get_by_test_id(outer).all():
                 place.click()
