@@ -109,9 +109,10 @@ class Run:
     @cached_property
     def rows(self) -> tuple[RunRow, ...]:
         """The records without their texts, for reports on many runs."""
+        records = read_records(self.path) if self.new_records is None else self.new_records
         return tuple(
             RunRow(*row_values(r), case_id=r.case_id, model=self.model, cost_usd=r.cost_usd)
-            for r in read_records(self.path)
+            for r in records
         )
 
     @cached_property

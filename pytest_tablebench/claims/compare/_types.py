@@ -104,7 +104,7 @@ class RunComparison:
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values, with its schema number."""
         no_run = Run(Path(), RunFacts())  # the records of the runs are left out
-        plain = replace(self, before=no_run, after=no_run)
+        plain = replace(self, before=no_run, after=no_run, scopes=(), corrected=())
         sides = {"before": _side(self.before), "after": _side(self.after)}
         values = {"schema": SCHEMA, **asdict(plain), **sides}
         for name in ("scopes", "corrected"):

@@ -53,10 +53,10 @@ def _figures(run: RunFacts, table: ScoreTable) -> dict[str, Any]:
 
 
 def _with_inapplicable(run: RunFacts, summary: dict[str, Any]) -> dict[str, Any]:
-    is_complete = run.cases_recorded == run.cases_planned
+    is_complete, inapplicable = run.cases_recorded == run.cases_planned, run.inapplicable
     for benchmark in summary["benchmarks"].values():
         for name, scope in benchmark["datasets"].items():
-            counts = run.inapplicable.get(name)
+            counts = inapplicable.get(name)
             if counts:
                 scope["does_not_apply"] = counts
                 if is_complete and not scope["no_answer"]:
