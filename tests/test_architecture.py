@@ -20,6 +20,7 @@ ROOMS = [
     "hooks",
     "session",
     "reports",
+    "documents",
     "interchange",
     "audit",
     "claims",

@@ -150,7 +150,7 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
     """Return the figures as lines, without the model's dimensions, and the agreement of both."""
     from dataclasses import replace
 
-    from pytest_tablebench.reports.formats import number
+    from pytest_tablebench.documents.formats import number
     from pytest_tablebench.reports.paper.text import terminal_lines
     from pytest_tablebench.results.judges import rank_correlation
 

@@ -27,7 +27,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _judge_replies(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.reports.formats import aligned
+    from pytest_tablebench.documents.formats import aligned
     from pytest_tablebench.running.judged_replies import judged_replies
 
     by_kind = defaultdict[str, list["JudgedReply"]](list)

@@ -79,7 +79,7 @@ class ReportingHooks:
 
     def announcement(self, cases: int) -> list[str]:
         """Return the lines about the plan of the run."""
-        from pytest_tablebench.reports.formats import left_out_lines
+        from pytest_tablebench.documents.formats import left_out_lines
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
             data_lines,

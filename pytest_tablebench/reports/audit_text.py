@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.audit.ranking import preferred_answer
-from pytest_tablebench.reports.formats import aligned
+from pytest_tablebench.documents.formats import aligned
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:

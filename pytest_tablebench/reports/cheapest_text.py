@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
-from pytest_tablebench.reports.formats import aligned, interval, money, number, percent, signed
+from pytest_tablebench.documents.formats import aligned, interval, money, number, percent, signed
 from pytest_tablebench.util.names import printable
 
 _COLUMNS = (

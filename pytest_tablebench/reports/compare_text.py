@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
 from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
-from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
+from pytest_tablebench.documents.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of, printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_tablebench.reports.formats import interval, number, percent, signed
+from pytest_tablebench.documents.formats import interval, number, percent, signed
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, printable
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.outliers import Outlier
-from pytest_tablebench.reports.formats import aligned, interval, number, signed
+from pytest_tablebench.documents.formats import aligned, interval, number, signed
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.util.names import counted, printable

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.claims.summary import informative_parts
+from pytest_tablebench.documents.formats import aligned, interval, number, percent, signed
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, printable, unknown_name
 

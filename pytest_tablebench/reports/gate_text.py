@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_tablebench.claims.gates import GateResult, verdict_line
-from pytest_tablebench.reports.formats import (
+from pytest_tablebench.documents.formats import (
     fitting,
     interval,
     number,

@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.summary import informative_checks
+from pytest_tablebench.documents.formats import (
+    interval,
+    number,
+    percent,
+    reasons_text,
+    signed,
+    stored_text,
+    unusable_text,
+)
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.corrected_text import (
@@ -20,15 +29,6 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import reply_lines
-from pytest_tablebench.reports.formats import (
-    interval,
-    number,
-    percent,
-    reasons_text,
-    signed,
-    stored_text,
-    unusable_text,
-)
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
     cluster_lines,

@@ -12,7 +12,7 @@ from pytest_tablebench.claims.history import (
     RunHistory,
     price_of,
 )
-from pytest_tablebench.reports.formats import aligned, interval, number, percent
+from pytest_tablebench.documents.formats import aligned, interval, number, percent
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, printable
 

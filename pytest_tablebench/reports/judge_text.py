@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.reports.formats import number
+from pytest_tablebench.documents.formats import number
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:

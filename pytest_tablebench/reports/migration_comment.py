@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_tablebench.claims.migration import Change, JudgedScope, Migration
-from pytest_tablebench.reports.formats import number
+from pytest_tablebench.documents.formats import number
 from pytest_tablebench.reports.github import code
 from pytest_tablebench.reports.migration_text import (
     SCOPES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.claims.migration import JudgedScope, Migration, Side, Verdict, cheapest
-from pytest_tablebench.reports.formats import (
+from pytest_tablebench.documents.formats import (
     aligned,
     duration,
     fitting,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.documents.formats import aligned
 from pytest_tablebench.models import Resolution
-from pytest_tablebench.reports.formats import aligned
 from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.running.model_listing import per_million
 from pytest_tablebench.util.names import counted, printable

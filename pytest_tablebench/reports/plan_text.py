@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
+from pytest_tablebench.documents.formats import aligned, duration
 from pytest_tablebench.reports.cheapest_text import setting_plan_lines
-from pytest_tablebench.reports.formats import aligned, duration
 from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.util.names import are, counted, printable
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.formats import duration
+from pytest_tablebench.documents.formats import duration
 from pytest_tablebench.util.names import printable
 
 __all__ = ["Progress", "waiting_text"]

@@ -10,6 +10,13 @@ from typing import Any
 from pytest_tablebench.claims.summary import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.config.axes import GRID, NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.documents.formats import (
+    fitting,
+    number,
+    origins_text,
+    percent,
+    reasons_text,
+)
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.corrected_text import (
     CORRECTED_COLUMNS,
@@ -18,13 +25,6 @@ from pytest_tablebench.reports.corrected_text import (
     corrected_scopes,
 )
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.formats import (
-    fitting,
-    number,
-    origins_text,
-    percent,
-    reasons_text,
-)
 from pytest_tablebench.reports.further_text import (
     COLUMNS,
     STRATEGIES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.reports.formats import interval, signed
+from pytest_tablebench.documents.formats import interval, signed
 from pytest_tablebench.reports.github import code
 from pytest_tablebench.util.names import counted, out_of, printable
 

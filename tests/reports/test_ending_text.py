@@ -11,6 +11,7 @@ import pytest
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.outliers import Outlier
+from pytest_tablebench.documents.formats import fitting, left_out_lines
 from pytest_tablebench.reports.ending_text import (
     fitted,
     new_failure_lines,
@@ -19,7 +20,6 @@ from pytest_tablebench.reports.ending_text import (
     outlier_lines,
     rerun_line,
 )
-from pytest_tablebench.reports.formats import fitting, left_out_lines
 from pytest_tablebench.results.run_facts import RunFacts
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.reports.html import _pack as packing
+from pytest_tablebench import documents
 from pytest_tablebench.reports.html import _pictures as packed_pictures
 from pytest_tablebench.reports.html import review
 from pytest_tablebench.reports.html._page import _MODULES
@@ -50,7 +50,7 @@ def test_the_page_loads_nothing_and_elements_have_no_style_or_handler(tmp_path: 
 
 
 def test_the_script_never_parses_text_as_markup() -> None:
-    modules = list(Path(packing.__file__).with_name("static").joinpath("page").glob("*.js"))
+    modules = list(Path(documents.__path__[0], "static", "page").glob("*.js"))
     assert sorted(module.stem for module in modules) == sorted({*_MODULES, *review._MODULES})
     script = "\n".join(module.read_text("utf-8") for module in modules)
     for risky in (

@@ -13,8 +13,8 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import without_credentials
+from pytest_tablebench.documents.formats import number, percent
 from pytest_tablebench.reports.allure._shape import FAILED_CHECK
-from pytest_tablebench.reports.formats import number, percent
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import printable

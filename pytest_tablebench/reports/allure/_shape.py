@@ -25,7 +25,7 @@ from allure_commons.model2 import (
 )
 
 from pytest_tablebench.config.axes import MODES
-from pytest_tablebench.reports.formats import number
+from pytest_tablebench.documents.formats import number
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import counted, escaped, printable
 

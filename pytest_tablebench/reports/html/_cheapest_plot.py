@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pytest_tablebench.config.axes import Axis
-from pytest_tablebench.reports.formats import number
-from pytest_tablebench.reports.html._figures import BLUE, INK, Canvas, ChartAxes, Plot, decades
+from pytest_tablebench.documents.charts import BLUE, INK, Canvas, ChartAxes, Plot, decades
+from pytest_tablebench.documents.formats import number
 from pytest_tablebench.util.names import printable
 
 _UNITS = (("usd_per_answer", 1000.0, "US dollars for 1,000 answers"),)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.summary import same_meaning, spent_on, spread
+from pytest_tablebench.documents.charts import Plot, band_plot, histogram_plot, win_rate_plot
+from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.formats import PAGE, reasons_text, stored_text, unusable_text
-from pytest_tablebench.reports.html._figures import Plot, band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.analyses import contrasts, winners
 from pytest_tablebench.results.analyses.grid import read_scores

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.reports.formats import number
-from pytest_tablebench.reports.html._figures import (
+from pytest_tablebench.documents.charts import (
     BLUE,
     GREY,
     ORANGE,
@@ -15,9 +14,10 @@ from pytest_tablebench.reports.html._figures import (
     Canvas,
     ChartAxes,
     Plot,
-    _labelled,
-    _marks,
+    axis_ticks,
+    name_labels,
 )
+from pytest_tablebench.documents.formats import number
 
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", SKY)
 _DASHES = ("", "6 3", "2 2", "8 2 2 2")
@@ -69,10 +69,10 @@ def history_plot(
     )
     step = -(-len(used_columns) // 4)
     across = {float(places[run]): dates[run] for run in shown if places[run] % step == 0}
-    axes.frame(across, _marks(low, high, 6))
+    axes.frame(across, axis_ticks(low, high, 6))
     _draw_changes(axes, places, changes)
     for row, (label, line) in enumerate(
-        zip(_labelled(line.model for line in lines), lines, strict=True)
+        zip(name_labels(line.model for line in lines), lines, strict=True)
     ):
         colour, dash = _COLOURS[row % len(_COLOURS)], _DASHES[row // len(_COLOURS) % len(_DASHES)]
         shift = 0.3 * ((row + 0.5) / len(lines) - 0.5)

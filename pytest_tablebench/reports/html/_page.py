@@ -13,6 +13,8 @@ from pytest_tablebench.claims.outliers import Outlier, outliers_of
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.documents.formats import left_out_lines, money, origins_text, percent
+from pytest_tablebench.documents.html import compiled, save_page
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
 from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.corrected_text import (
@@ -21,7 +23,6 @@ from pytest_tablebench.reports.corrected_text import (
     difference_of,
 )
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import PARTS, cluster_lines
 from pytest_tablebench.reports.gate_text import method_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
@@ -31,7 +32,6 @@ from pytest_tablebench.reports.html._compared import marks_of, points, records_b
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record

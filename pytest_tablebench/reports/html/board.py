@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.documents.charts import Plot
+from pytest_tablebench.documents.html import save_page
+from pytest_tablebench.documents.inline_svg import read_plots
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.reports.html._figures import Plot
-from pytest_tablebench.reports.html._plots import read_plots
-from pytest_tablebench.reports.html._render import save_page
 from pytest_tablebench.reports.paper._analysis import analysis_of
 from pytest_tablebench.reports.paper._boards import boards_of
 from pytest_tablebench.reports.paper._entries import all_keys, ranked, value_of

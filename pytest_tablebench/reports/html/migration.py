@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.migration import JudgedScope, Migration, Side
-from pytest_tablebench.reports.html._render import save_page
+from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.migration_text import (
     CLAIMS,
     STATES,

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES, odds_text
 from pytest_tablebench.audit.suspects import Suspect
-from pytest_tablebench.reports.html._render import save_page
+from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.html._review_pack import TEXT_LIMIT, pack_items, page_id
 from pytest_tablebench.results.corrections import (
     COLUMNS,

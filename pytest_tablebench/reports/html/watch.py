@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.reports.html._render import save_page
+from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.watch_text import (
     TITLES,
     delay_line,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.extras import PLOTS, require
-from pytest_tablebench.reports.formats import distinct
+from pytest_tablebench.documents.formats import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.reports.formats import number, signed
+from pytest_tablebench.documents.formats import number, signed
 from pytest_tablebench.reports.paper._canvas import (
     BLACK,
     COLOURS,

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
-from pytest_tablebench.reports.formats import percent
+from pytest_tablebench.documents.formats import percent
 from pytest_tablebench.reports.paper._entries import SINGLE
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
 from pytest_tablebench.reports.paper._runs import runs_by_mode

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.reports.formats import aligned, number
+from pytest_tablebench.documents.formats import aligned, number
 from pytest_tablebench.util.names import printable
 
 Value = str | float | int | None

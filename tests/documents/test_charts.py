@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_tablebench.reports.html._figures import (
+from pytest_tablebench.documents.charts import (
     BLUE,
     ORANGE,
     band_plot,

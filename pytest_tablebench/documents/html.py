@@ -10,8 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.documents.formats import PAGE, money
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.formats import PAGE, money
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.reports.formats import (
+from pytest_tablebench.documents.formats import (
     PAGE,
     aligned,
     distinct,

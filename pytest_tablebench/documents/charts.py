@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pytest_tablebench.reports.formats import distinct, number
+from pytest_tablebench.documents.formats import distinct, number
 
 INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
 BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
@@ -47,14 +47,17 @@ class Canvas:
     def line(
         self, points: Iterable[Point], stroke: str, width: float = 0.8, dash: str = ""
     ) -> None:
+        """Draw a line through points."""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         drawn = f'stroke="{stroke}" stroke-width="{width}"{dashed}'
         self._shapes.append(f'<path d="{_path(points)}" fill="none" {drawn}/>')
 
     def area(self, points: Iterable[Point], fill: str, opacity: float = 1.0) -> None:
+        """Fill the area within points."""
         self._shapes.append(f'<path d="{_path(points)}z" fill="{fill}" fill-opacity="{opacity}"/>')
 
     def bar(self, x: float, y: float, width: float, height: float, fill: str) -> None:
+        """Fill a rectangle whose upper left corner is at `x`, `y`."""
         self.area([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], fill)
 
     def text(
@@ -67,6 +70,7 @@ class Canvas:
         size: int = 9,
         up: bool = False,
     ) -> None:
+        """Write escaped text; with `up` it reads from below."""
         turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if up else ""
         self._shapes.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
@@ -74,6 +78,7 @@ class Canvas:
         )
 
     def svg(self) -> str:
+        """Return the element."""
         width, height = self._size
         return f'<svg viewBox="0 0 {width:g} {height:g}">{"".join(self._shapes)}</svg>'
 
@@ -95,10 +100,12 @@ class ChartAxes:
     high: Point = (1.0, 1.0)
 
     def x(self, value: float) -> float:
+        """Return the place of a value on the lower axis."""
         share = (value - self.low[0]) / (self.high[0] - self.low[0])
         return self.left + share * (self.right - self.left)
 
     def y(self, value: float) -> float:
+        """Return the place of a value on the left axis."""
         share = (value - self.low[1]) / (self.high[1] - self.low[1])
         return self.bottom - share * (self.bottom - self.top)
 
@@ -116,11 +123,12 @@ class ChartAxes:
             self.canvas.text(self.left - 6, y + 3, label, "end")
 
 
-def _labelled(names: Iterable[str]) -> list[str]:
+def name_labels(names: Iterable[str]) -> list[str]:
+    """Return names as different labels of about 32 characters."""
     return distinct(names, 32)
 
 
-def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
+def axis_ticks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
     """Return at most `most` round numbers between two, at least `least` apart."""
     size = 10.0 ** math.floor(math.log10(max((high - low) / most, least, 1e-9)))
     for step in (size, 2 * size, 5 * size, 10 * size):
@@ -142,7 +150,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
-    for place, (label, values) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
+    for place, (label, values) in enumerate(zip(name_labels(shown), shown.values(), strict=True)):
         left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
         axes = ChartAxes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
@@ -182,7 +190,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
     if len(rates) < 2:
         return None
     ranked = sorted(rates.items(), key=lambda entry: (-entry[1], entry[0]))
-    labels = _labelled(name for name, _ in ranked)
+    labels = name_labels(name for name, _ in ranked)
     height = 21 * len(ranked)
     canvas = Canvas(331, height + 44)
     left = min(190.0, 14 + 5.8 * max(map(len, labels)))
@@ -195,7 +203,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
         canvas.text(axes.x(value) + 4, top + 13.5, number(value), "start", size=8)
     even_rate = axes.x(1 / len(ranked))
     canvas.line([(even_rate, axes.top), (even_rate, axes.bottom)], GREY, 1, "4 2")
-    axes.frame(_marks(0, highest, 5), {})
+    axes.frame(axis_ticks(0, highest, 5), {})
     canvas.text((axes.left + axes.right) / 2, height + 38, "win rate (dashed: all alike)")
     best, worst = ranked[0], ranked[-1]
     text = f"highest {best[0]} {number(best[1])}, lowest {worst[0]} {number(worst[1])}"
@@ -220,7 +228,7 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
         tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(heights) for side in (0, 1)]
         canvas.area([(axes.left, axes.bottom), *tops, (axes.right, axes.bottom)], shade, 0.75)
     across = {(math.log10(value) - start) / width: label for value, label in decades(low, high)}
-    axes.frame(across, _marks(0, most, 5, 1.0))
+    axes.frame(across, axis_ticks(0, most, 5, 1.0))
     canvas.text((axes.left + axes.right) / 2, 160, unit)
     canvas.text(10, 74, "cases", up=True)
     for place, (shade, name) in enumerate(zip((BLUE, ORANGE), positive, strict=False)):
@@ -241,6 +249,6 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
 def decades(low: float, high: float) -> list[tuple[float, str]]:
     """Return labels of a logarithmic axis: round numbers, or powers of ten over a wide range."""
     if high / low < 12:
-        return [(value, label) for value, label in _marks(low, high, 5).items() if value > 0]
+        return [(value, label) for value, label in axis_ticks(low, high, 5).items() if value > 0]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     return [(10.0**n, f"{10.0**n:,.4g}") for n in range(first, last + 1, (last - first) // 7 + 1)]

@@ -1,0 +1,1 @@
+"""Documents of plain values, and their writers for terminal, Markdown and HTML."""
