@@ -37,6 +37,7 @@ from pytest_tablebench.commands import (
 )
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
+from pytest_tablebench.commands.outputs import show_answer
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -128,9 +129,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command is None:
             print(parser.format_first(), end="")
+        elif "answer" in options:
+            code = show_answer(options, options.answer(options))
         elif "lines" in options:
             lines, code = options.lines(options)
-            print("\n".join(lines))
+            if lines:
+                print("\n".join(lines))
         else:
             options.run(options)
         sys.stdout.flush()

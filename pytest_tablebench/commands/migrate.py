@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.commands.outputs import (
+    CommandAnswer,
+    add_outputs,
+    add_yes,
+    print_lines,
+    show_answer,
+)
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import counted, printable, slug
 
 if TYPE_CHECKING:
@@ -31,11 +36,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("old", metavar="OLD", help="model in use")
     parser.add_argument("new", nargs="+", metavar="NEW", help="model that may replace it")
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="call the models, and pay for it. Default: only show the calls and their price",
-    )
+    add_yes(parser)
     parser.add_argument(
         "--margin",
         type=float,
@@ -57,16 +58,10 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="folder for the runs, the page and the comment. Default: "
+        help="folder for the runs, and by default the page, Markdown and JSON. Default: "
         "tablebench-results/<time>-migrate",
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page to this file")
-    parser.add_argument(
-        "--comment",
-        type=Path,
-        metavar="FILE",
-        help="write the comment for a pull request to this file",
-    )
+    add_outputs(parser, markdown=["--comment"])
     parser.set_defaults(lines=_migrate)
 
 
@@ -90,7 +85,7 @@ def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
     project.check()
     plans = project.plan(models, options.max_cost)
     calls = sum(plan["calls"] for plan in plans.values())
-    _say(_plan_lines(models, plans, options.max_cost))
+    print_lines(_plan_lines(models, plans, options.max_cost))
     missing = _missing_keys(models, plans) if calls else []
     if calls and not options.yes:
         return [*missing, "nothing was asked or written; add --yes to ask"], 0
@@ -103,7 +98,7 @@ def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
     try:
         with output_folder(folder, "migrate"):
             migrations = _judged(project, models, plans, folder, options)
-            return _reported(migrations, folder, options)
+            return [], show_answer(options, _answer(migrations, folder, options))
     except PendingAnswers as error:
         return [str(error)], PENDING_CODE
 
@@ -130,19 +125,16 @@ def _checked(options: argparse.Namespace) -> list[str]:
     return models
 
 
-def _say(lines: Sequence[str]) -> None:
-    print("\n".join(lines), flush=True)
-
-
 def _plan_lines(
     models: Sequence[str], plans: Mapping[str, Mapping[str, Any]], max_cost: float | None
 ) -> list[str]:
-    from pytest_tablebench.reports.migration_text import plan_table
+    from pytest_tablebench.documents.terminal import terminal_lines
+    from pytest_tablebench.reports.migration import plan_table
 
     others = [name for name in plans if name not in models]
     lines = [f"plan: {models[0]} and {counted(len(models) - 1, 'candidate')}"]
     lines = [printable(line) for line in lines]
-    lines += [f"  {line}" for line in plan_table([*models, *others], plans)]
+    lines += [f"  {line}" for line in terminal_lines([plan_table([*models, *others], plans)])]
     costs = [plan["cost_usd"] for plan in plans.values() if plan["calls"]]
     total = sum(cost for cost in costs if cost is not None)
     if max_cost is not None and None not in costs and total > max_cost:
@@ -199,28 +191,18 @@ def _judged(
     return [judge_migration(runs[0], run, options.margin, plans=plans) for run in runs[1:]]
 
 
-def _reported(
+def _answer(
     migrations: Sequence[Migration], folder: Path, options: argparse.Namespace
-) -> tuple[list[str], int]:
+) -> CommandAnswer:
     from pytest_tablebench.claims.migration import exit_code_of
-    from pytest_tablebench.reports.html.migration import write_migration_page
-    from pytest_tablebench.reports.migration_comment import migration_comment
-    from pytest_tablebench.reports.migration_text import migration_lines
-    from pytest_tablebench.util.files import write_whole
+    from pytest_tablebench.reports.migration import migration_report
 
-    page = options.page or folder / "migration.html"
-    comment = options.comment or folder / "migration.md"
-    file = folder / "migration.json"
-    # The verdict first: a file that cannot be written must not hide it.
-    _say(["", *migration_lines(migrations), ""])
-    content = [migration.to_json() for migration in migrations]
-    with writing(f"cannot write {file}"):
-        write_whole(file, json.dumps(content, indent=2, default=str) + "\n")
-    write_migration_page(migrations, page)
-    with writing(f"--comment: cannot write {comment}"):
-        comment.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(comment, migration_comment(migrations))
-    sys.stdout.flush()
-    shown = [("page", page), ("comment", comment), ("runs", folder)]
-    lines = [f"{name}: {printable(str(path))}" for name, path in shown]
-    return lines, exit_code_of(migrations)
+    for name, ending in (("page", "html"), ("markdown", "md"), ("json", "json")):
+        if getattr(options, name) is None:
+            setattr(options, name, folder / f"migration.{ending}")
+    return CommandAnswer(
+        migration_report(migrations, options.page.parent),
+        [migration.to_json() for migration in migrations],
+        exit_code_of(migrations),
+        [f"runs: {folder}"],
+    )

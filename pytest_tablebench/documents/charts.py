@@ -1,141 +1,34 @@
-"""Figures of a run's page, as SVG that the page's style sheet colours.
-
-They consist of four shapes and are drawn here in milliseconds. Every run writes its page at its
-end, and a library for figures would take longer than the rest of the page.
-"""
+"""The charts of pages, by the kinds that a document names."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pytest_tablebench.documents.formats import distinct, number
+from pytest_tablebench.documents.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    Canvas,
+    ChartAxes,
+    Plot,
+    axis_ticks,
+    decades,
+    name_labels,
+)
+from pytest_tablebench.documents.document import Chart
+from pytest_tablebench.documents.formats import number
+from pytest_tablebench.documents.history_chart import history_plot
 
-INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
-BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
-"""Colours, which the style sheet replaces to suit the theme."""
+Range = tuple[float, float, float]
 
 _BARS = 36
 _MOST = 400
 """The most examples of a dataset that are drawn."""
-
-Point = tuple[float, float]
-Range = tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure for a page: `svg` is trusted markup, `text` describes it."""
-
-    title: str
-    text: str
-    svg: str
-    wide: bool = False
-
-
-class Canvas:
-    """An SVG under construction; 72 units are an inch."""
-
-    def __init__(self, width: float, height: float) -> None:
-        self._size = width, height
-        self._shapes: list[str] = []
-
-    def line(
-        self, points: Iterable[Point], stroke: str, width: float = 0.8, dash: str = ""
-    ) -> None:
-        """Draw a line through points."""
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        drawn = f'stroke="{stroke}" stroke-width="{width}"{dashed}'
-        self._shapes.append(f'<path d="{_path(points)}" fill="none" {drawn}/>')
-
-    def area(self, points: Iterable[Point], fill: str, opacity: float = 1.0) -> None:
-        """Fill the area within points."""
-        self._shapes.append(f'<path d="{_path(points)}z" fill="{fill}" fill-opacity="{opacity}"/>')
-
-    def bar(self, x: float, y: float, width: float, height: float, fill: str) -> None:
-        """Fill a rectangle whose upper left corner is at `x`, `y`."""
-        self.area([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], fill)
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        content: str,
-        anchor: str = "middle",
-        *,
-        size: int = 9,
-        up: bool = False,
-    ) -> None:
-        """Write escaped text; with `up` it reads from below."""
-        turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if up else ""
-        self._shapes.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
-            f'fill="{INK}"{turned}>{escape(content)}</text>'
-        )
-
-    def svg(self) -> str:
-        """Return the element."""
-        width, height = self._size
-        return f'<svg viewBox="0 0 {width:g} {height:g}">{"".join(self._shapes)}</svg>'
-
-
-def _path(points: Iterable[Point]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-
-
-@dataclass(frozen=True)
-class ChartAxes:
-    """A frame on a canvas that maps the data between `low` and `high` to its area."""
-
-    canvas: Canvas
-    left: float
-    top: float
-    right: float
-    bottom: float
-    low: Point = (0.0, 0.0)
-    high: Point = (1.0, 1.0)
-
-    def x(self, value: float) -> float:
-        """Return the place of a value on the lower axis."""
-        share = (value - self.low[0]) / (self.high[0] - self.low[0])
-        return self.left + share * (self.right - self.left)
-
-    def y(self, value: float) -> float:
-        """Return the place of a value on the left axis."""
-        share = (value - self.low[1]) / (self.high[1] - self.low[1])
-        return self.bottom - share * (self.bottom - self.top)
-
-    def frame(self, across: Mapping[float, str], up: Mapping[float, str]) -> None:
-        """Draw both axes with labels by place."""
-        corners = [(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)]
-        self.canvas.line(corners, INK)
-        for place, label in across.items():
-            x = self.x(place)
-            self.canvas.line([(x, self.bottom), (x, self.bottom + 3)], INK)
-            self.canvas.text(x, self.bottom + 13, label)
-        for place, label in up.items():
-            y = self.y(place)
-            self.canvas.line([(self.left - 3, y), (self.left, y)], INK)
-            self.canvas.text(self.left - 6, y + 3, label, "end")
-
-
-def name_labels(names: Iterable[str]) -> list[str]:
-    """Return names as different labels of about 32 characters."""
-    return distinct(names, 32)
-
-
-def axis_ticks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
-    """Return at most `most` round numbers between two, at least `least` apart."""
-    size = 10.0 ** math.floor(math.log10(max((high - low) / most, least, 1e-9)))
-    for step in (size, 2 * size, 5 * size, 10 * size):
-        first, last = math.ceil(low / step), math.floor(high / step)
-        if step >= least and last - first < most:
-            break
-    return {n * step: f"{n * step:,.4g}" for n in range(first, last + 1)}
 
 
 def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
@@ -246,9 +139,67 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
     return [tally[place] for place in range(len(edges) + 1)]
 
 
-def decades(low: float, high: float) -> list[tuple[float, str]]:
-    """Return labels of a logarithmic axis: round numbers, or powers of ten over a wide range."""
-    if high / low < 12:
-        return [(value, label) for value, label in axis_ticks(low, high, 5).items() if value > 0]
-    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    return [(10.0**n, f"{10.0**n:,.4g}") for n in range(first, last + 1, (last - first) // 7 + 1)]
+def sequence_plot(
+    title: str,
+    *,
+    points: Sequence[tuple[int, float]],
+    band: Sequence[tuple[int, float, float, float]],
+    reach: float,
+    looks: int,
+    ends: tuple[str, str],
+    alarm: int | None,
+    versions: Sequence[tuple[int, str]],
+) -> Plot | None:
+    """Draw changes at numbered looks, and their mean so far in a band that holds at every look.
+
+    Arguments:
+        title: the measure.
+        points: look and change.
+        band: look, and the low end, mean and high end of all looks so far.
+        reach: the largest change on the axis, up and down.
+        looks: the number of all looks.
+        ends: the days of the first and the last look.
+        alarm: the look at which a change was certain; None without one.
+        versions: look, and the version that the provider gave from then on.
+    """
+    if not points:
+        return None
+    canvas = Canvas(756, 250)
+    axes = ChartAxes(canvas, 52, 12, 746, 220, (1.0, -reach), (max(2.0, looks), reach))
+
+    def at(look: int, change: float) -> tuple[float, float]:
+        return axes.x(look), axes.y(max(-reach, min(reach, change)))
+
+    low, mean, high = ([at(entry[0], entry[end]) for entry in band] for end in (1, 2, 3))
+    canvas.area([*high, *reversed(low)], SKY, 0.45)
+    canvas.line([(axes.left, axes.y(0)), (axes.right, axes.y(0))], GREY, 0.8)
+    canvas.line(mean, BLUE, 1.6)
+    for x, y in (at(*point) for point in points):
+        canvas.area([(x - 2.5, y), (x, y - 2.5), (x + 2.5, y), (x, y + 2.5)], INK, 0.6)
+    for look, version in versions:
+        x = axes.x(look)
+        canvas.line([(x, axes.top), (x, axes.bottom)], GREY, 0.9, "3 4")
+        canvas.text(x + 3, axes.top + 8, version[:24], "start", size=8)
+    if alarm is not None:
+        canvas.line([(axes.x(alarm), axes.top), (axes.x(alarm), axes.bottom)], ORANGE, 2)
+    axes.frame(
+        {1.0: ends[0], float(max(2, looks)): ends[1]},
+        {part * reach: f"{part * reach:+.2f}" for part in (-1, -0.5, 0, 0.5, 1)},
+    )
+    last = band[-1]
+    text = f"at look {last[0]}: mean {last[2]:+.3f}, 95 % from {last[1]:+.3f} to {last[3]:+.3f}"
+    return Plot(title, text, canvas.svg(), wide=True)
+
+
+CHARTS: Mapping[str, Callable[..., Plot | None]] = {
+    "bands": band_plot,
+    "bars": win_rate_plot,
+    "histogram": histogram_plot,
+    "history": history_plot,
+    "sequence": sequence_plot,
+}
+
+
+def draw(chart: Chart) -> Plot | None:
+    """Draw a chart of a document; None if its data are too few."""
+    return CHARTS[chart.kind](chart.title, **chart.data)

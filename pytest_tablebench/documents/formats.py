@@ -11,12 +11,14 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal
 
+from pytest_tablebench.documents.document import Code, Figure, Interval, Kind, Piece
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, out_of, printable
 
 __all__ = [
     "PAGE",
+    "TERMINAL",
     "NumberStyle",
     "aligned",
     "distinct",
@@ -80,12 +82,44 @@ class NumberStyle:
         """Return a whole number."""
         return self.unknown if value is None else f"{value:{self.separator}}"
 
+    def figure(self, value: float | None, kind: Kind = "number", digits: int = 3) -> str:
+        """Return a figure of a kind."""
+        if value is None:
+            return self.unknown
+        if kind == "count":
+            return f"{value:,.0f}"
+        if kind == "money":
+            return money(value)
+        if kind in ("percent", "chance"):
+            return self.percent(value) if kind == "percent" else self.chance(value)
+        return (self.signed if kind == "signed" else self.number)(value, digits)
+
+    def interval(self, bounds: Sequence[float] | None, kind: Kind = "number") -> str:
+        """Return `low to high`."""
+        return " to ".join(self.figure(end, kind) for end in bounds) if bounds else self.unknown
+
+    def plain(self, piece: Piece) -> str:
+        """Return a piece of a sentence as text that a writer has yet to escape."""
+        if isinstance(piece, str):
+            return piece
+        if isinstance(piece, Figure):
+            if piece.value is None:
+                return self.unknown if piece.unknown is None else piece.unknown
+            return self.figure(piece.value, piece.kind, piece.digits) + piece.unit
+        if isinstance(piece, Interval):
+            return self.interval(piece.bounds, piece.kind)
+        if isinstance(piece, Code) and len(piece.text) > piece.most:
+            return f"{piece.text[: piece.most - 1]}…"
+        return piece.text
+
 
 PAGE = NumberStyle(unknown="–", minus="−", separator=",", zero_sign="")
 """The signs of the page."""
 
-_TEXT = NumberStyle()
-number, signed, percent = _TEXT.number, _TEXT.signed, _TEXT.percent
+TERMINAL = NumberStyle()
+"""The signs of terminals, Markdown and files."""
+
+number, signed, percent = TERMINAL.number, TERMINAL.signed, TERMINAL.percent
 
 
 def money(value: float | None) -> str:

@@ -1,15 +1,35 @@
-"""Rendering of pages: escaping, colours, and the content security policy."""
+"""A document as a page: escaping, colours, and the content security policy."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from pytest_tablebench.claims.estimate import Estimate
+from pytest_tablebench.documents.canvas import Plot
+from pytest_tablebench.documents.charts import draw
+from pytest_tablebench.documents.document import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Document,
+    Figure,
+    Heading,
+    Link,
+    Listing,
+    Paragraph,
+    Text,
+    Verdict,
+    pieces,
+)
 from pytest_tablebench.documents.formats import PAGE, money
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
@@ -19,6 +39,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 _SHADES = 20
+_WEB = {"http", "https"}
 
 
 def save_page(
@@ -49,6 +70,104 @@ def save_page(
         write_whole(out, stream)
 
 
+def save_document(document: Document, out: Path) -> None:
+    """Write a document as a page that loads nothing.
+
+    Raises `SettingsError` if `out` cannot be written.
+    """
+    save_page(out, "document.html", {"document": document, "sections": _sections(document.blocks)})
+
+
+@dataclass(frozen=True)
+class _BlockGroup:
+    """Blocks that share a card (`card`), a row of charts (`Chart`), or are alone."""
+
+    kind: str
+    label: str
+    blocks: list[Block | Plot]
+
+
+@dataclass(frozen=True)
+class _PageSection:
+    """The blocks below a heading of level 2, or before the first."""
+
+    name: str
+    heading: Heading | None = None
+    groups: list[_BlockGroup] = field(default_factory=list)
+
+    def add(self, block: Block) -> None:
+        """Add a block to the last group, or to a new one."""
+        plot = None
+        if isinstance(block, Chart):
+            if (plot := draw(block)) is None:
+                return
+            kind = "Chart"
+        elif isinstance(block, Verdict) or (
+            isinstance(block, Paragraph | Listing) and not self._in_card()
+        ):
+            kind = ""
+        else:
+            kind = "card"
+        starts = isinstance(block, Heading) or not self.groups or self.groups[-1].kind != kind
+        if starts:
+            heading = block if isinstance(block, Heading) else self.heading
+            label = "" if heading is None else one_line(heading.text)
+            self.groups.append(_BlockGroup(kind, label, []))
+        self.groups[-1].blocks.append(plot or block)
+
+    def _in_card(self) -> bool:
+        return bool(self.groups) and self.groups[-1].kind == "card"
+
+
+def _sections(blocks: Iterable[Block]) -> list[_PageSection]:
+    sections = [_PageSection("top")]
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            name = block.name or f"section-{len(sections)}"
+            sections.append(_PageSection(name, block))
+        else:
+            sections[-1].add(block)
+    return [section for section in sections if section.heading or section.groups]
+
+
+def one_line(text: Text, most: int = 2000) -> str:
+    """Return a sentence as visible text without marks."""
+    return printable("".join(PAGE.plain(piece) for piece in pieces(text)), most)
+
+
+def _leads(link: Link) -> str:
+    """Return the address of a link to the page, a file near it or a website; else ""."""
+    scheme, colon, rest = link.address.partition(":")
+    is_inside = link.address.startswith("#")
+    if colon and not is_inside and not (scheme.lower() in _WEB and rest.startswith("//")):
+        return ""
+    return quote(link.address, safe="/:?&=%~+,;@#-._", errors="replace")
+
+
+def _strength(cell: Cell) -> str:
+    """Return the class of a cell's colour."""
+    if not isinstance(cell, Figure) or cell.strength is None:
+        return ""
+    return slope(cell.strength, 1.0) if cell.kind == "signed" else shade(cell.strength)
+
+
+def _on_scale(estimate: Estimate, column: Column) -> dict[str, Any] | None:
+    """Return the places of an estimate on a mark that is 120 units wide; None without a value."""
+    if estimate.value is None or column.scale is None:
+        return None
+    low, high = column.scale
+
+    def place(value: float) -> float:
+        return round(2 + 116 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+
+    return {
+        "value": place(estimate.value),
+        "ends": estimate.interval and [place(end) for end in estimate.interval],
+        "zero": place(0.0) if low < 0 < high else None,
+        "edge": None if column.edge is None else place(column.edge),
+    }
+
+
 def compiled(template: str) -> Template:
     """Return a template; the first call takes a tenth of a second."""
     return _environment().get_template(template)
@@ -76,6 +195,16 @@ def _environment() -> Environment:
         "visible": printable,
         "shade": shade,
         "slope": slope,
+        "figure": PAGE.figure,
+        "figures": lambda _: Estimate(),
+        "interval": PAGE.interval,
+        "kind": lambda value: type(value).__name__,
+        "leads": _leads,
+        "line": one_line,
+        "on_scale": _on_scale,
+        "pieces": pieces,
+        "plain": lambda piece: printable(PAGE.plain(piece), 2000),
+        "strength": _strength,
     }
     return environment
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.claims.migration import judge_migration
-from pytest_tablebench.reports.html.migration import write_migration_page
+from pytest_tablebench.documents.html import save_document
+from pytest_tablebench.reports.migration import migration_report
 from pytest_tablebench.results.run import load_run
 from tests.support.browser import Watched
 from tests.support.run_folders import record, write_run
@@ -39,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, lost in (("old", 0), ("new", 1))
     ]
     verdict = judge_migration(runs[0], runs[1], 0.01)
-    write_migration_page([verdict, verdict], folder / "page.html")
+    save_document(migration_report([verdict, verdict]), folder / "page.html")
     return folder / "page.html"
 
 

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_tablebench.documents.canvas import BLUE, ORANGE
 from pytest_tablebench.documents.charts import (
-    BLUE,
-    ORANGE,
     band_plot,
     histogram_plot,
     win_rate_plot,

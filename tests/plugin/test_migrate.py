@@ -114,7 +114,7 @@ def test_the_reports_are_written_where_the_options_say(two_candidates: Done) -> 
     page = (two_candidates.folder / "out" / "migration.html").read_text("utf-8")
     comment = (two_candidates.folder / "comment.md").read_text("utf-8")
     assert "May the new model replace" in page
-    assert "❌ No" in comment
+    assert "❌ **No: " in comment
     assert not (two_candidates.folder / "out" / "migration.md").exists()
 
 

@@ -10,9 +10,10 @@ from bs4 import BeautifulSoup
 
 from pytest_tablebench.claims.differences import Difference
 from pytest_tablebench.claims.migration import Change, Migration, judge_migration
-from pytest_tablebench.reports.html.migration import write_migration_page
-from pytest_tablebench.reports.migration_comment import COMMENT_LIMIT, migration_comment
-from pytest_tablebench.reports.migration_text import choice_line, migration_lines
+from pytest_tablebench.documents.html import save_document
+from pytest_tablebench.documents.markdown import COMMENT_LIMIT, markdown_text
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.migration import migration_report
 from pytest_tablebench.results.run import load_run
 from tests.support.run_folders import record, write_run
 
@@ -44,7 +45,7 @@ def migration(tmp_path_factory: pytest.TempPathFactory) -> Migration:
 
 def test_hostile_text_stays_text_on_the_page(migration: Migration, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    write_migration_page([migration, migration], out)
+    save_document(migration_report([migration, migration]), out)
     page = BeautifulSoup(out.read_text("utf-8"), "html.parser")
     assert page.find_all(["img", "script"]) == []
     assert "\x1b" not in out.read_text("utf-8")
@@ -52,7 +53,7 @@ def test_hostile_text_stays_text_on_the_page(migration: Migration, tmp_path: Pat
 
 
 def test_hostile_text_stays_text_in_the_comment(migration: Migration) -> None:
-    comment = migration_comment([migration, migration])
+    comment = markdown_text(migration_report([migration, migration]).blocks)
     assert "<img" not in comment
     assert "@" not in comment
     assert "\x1b" not in comment
@@ -64,31 +65,37 @@ def test_hostile_text_stays_text_in_the_comment(migration: Migration) -> None:
 
 
 def test_hostile_text_is_escaped_in_the_terminal(migration: Migration) -> None:
-    text = "\n".join(migration_lines([migration]))
+    text = "\n".join(terminal_lines(migration_report([migration]).blocks))
     assert "\x1b" not in text
     assert "\\x1b" in text
 
 
 def test_all_three_give_the_same_verdict(migration: Migration, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    write_migration_page([migration], out)
+    save_document(migration_report([migration]), out)
     page = BeautifulSoup(out.read_text("utf-8"), "html.parser").get_text()
     # 10 of 30 lost: Clopper-Pearson ends at .528, and -1/3 + 2.045 * sqrt((6.667 + .5) / 29 / 30).
-    for text in (page.replace("\N{MINUS SIGN}", "-"), migration_comment([migration])):
+    for text in (
+        page.replace("\N{MINUS SIGN}", "-"),
+        markdown_text(migration_report([migration]).blocks),
+    ):
         assert "-0.528 to -0.148" in text
-    assert "-0.528 to -0.148" in "\n".join(migration_lines([migration]))
+    assert "-0.528 to -0.148" in "\n".join(terminal_lines(migration_report([migration]).blocks))
     assert migration.verdict == "no"
 
 
 def test_a_long_comment_is_cut_within_githubs_limit(migration: Migration) -> None:
     change = Change("toy/e/csv/none", "x" * 300, "y" * 300, "<" * 300)
     long = replace(migration, worse=(change,) * 10, better=(change,) * 10, n_better=10)
-    comment = migration_comment([long] * 12)
+    comment = markdown_text(migration_report([long] * 12).blocks)
     assert len(comment) <= COMMENT_LIMIT
     assert "Cut here" in comment
 
 
 def test_the_line_on_several_candidates(migration: Migration) -> None:
+    def choice_line(migrations: list[Migration]) -> str:
+        return terminal_lines(migration_report(migrations).blocks)[0]
+
     assert choice_line([migration, migration]) == "None of 2 candidates passes."
     passing = replace(migration, verdict="yes")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pytest_tablebench.config.axes import Axis
-from pytest_tablebench.documents.charts import BLUE, INK, Canvas, ChartAxes, Plot, decades
+from pytest_tablebench.documents.canvas import BLUE, INK, Canvas, ChartAxes, Plot, decades
 from pytest_tablebench.documents.formats import number
 from pytest_tablebench.util.names import printable
 

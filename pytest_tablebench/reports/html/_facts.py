@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.summary import same_meaning, spent_on, spread
-from pytest_tablebench.documents.charts import Plot, band_plot, histogram_plot, win_rate_plot
+from pytest_tablebench.documents.canvas import Plot
+from pytest_tablebench.documents.charts import band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results import Record

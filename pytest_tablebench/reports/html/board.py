@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.documents.charts import Plot
+from pytest_tablebench.documents.canvas import Plot
 from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.documents.inline_svg import read_plots
 from pytest_tablebench.errors import DataError

@@ -13,10 +13,10 @@ from pytest_tablebench.claims.history import (
     RunHistory,
     price_of,
 )
-from pytest_tablebench.documents.charts import Plot
+from pytest_tablebench.documents.canvas import Plot
+from pytest_tablebench.documents.history_chart import PlottedLine, history_plot
 from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.history_text import started
-from pytest_tablebench.reports.html._history_plots import PlottedLine, history_plot
 
 
 def write_history(history: RunHistory, out: Path, problems: Sequence[str]) -> None:

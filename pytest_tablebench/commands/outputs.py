@@ -1,0 +1,105 @@
+"""What a command answers: a document on the terminal, and the files that options name."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import writing
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.documents.document import Document
+
+TERMINAL = Path("-")
+"""The file of `--json` that means the terminal."""
+
+
+@dataclass(frozen=True)
+class CommandAnswer:
+    """The answer of a command.
+
+    Args:
+        document: the report.
+        content: the same as JSON values.
+        code: the exit code.
+        lines: what to do next, printed below the report.
+    """
+
+    document: Document
+    content: Any
+    code: int = 0
+    lines: Sequence[str] = ()
+
+
+def add_outputs(parser: argparse.ArgumentParser, *, markdown: Sequence[str] = ()) -> None:
+    """Add `--json`, `--page` and `--markdown` with further names of the last."""
+    for flags, text in (
+        (["--json"], "write the same as JSON; `-` prints it instead of the report"),
+        (["--page"], "write the report as a page"),
+        (["--markdown", *markdown], "write the report as Markdown, such as for a pull request"),
+    ):
+        parser.add_argument(*flags, type=Path, metavar="FILE", help=text)
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """Add `--yes` of commands that call models."""
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="call the models, and pay for it. Default: only show the calls and their price",
+    )
+
+
+def show_answer(options: argparse.Namespace, answer: CommandAnswer) -> int:
+    """Print an answer, write the files that options name, and return the exit code.
+
+    The report comes first: a file that cannot be written must not hide it. Raises `SettingsError`
+    for such a file.
+    """
+    from pytest_tablebench.documents.terminal import terminal_lines
+
+    if options.json == TERMINAL:
+        sys.stdout.write(_json(answer))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print_lines(terminal_lines(answer.document.blocks, width=width))
+    lines = [*write_outputs(options, answer), *answer.lines]
+    if lines and options.json != TERMINAL:
+        print_lines(["", *map(printable, lines)])
+    return answer.code
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines at once."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def write_outputs(options: argparse.Namespace, answer: CommandAnswer) -> Iterator[str]:
+    """Write the files that options name, and yield a line for each."""
+    from pytest_tablebench.documents.html import save_document
+    from pytest_tablebench.documents.markdown import markdown_text
+    from pytest_tablebench.util.files import write_whole
+
+    if options.page is not None:
+        save_document(answer.document, options.page)
+        yield f"page: {options.page}"
+    for name in ("json", "markdown"):
+        file = getattr(options, name)
+        if file is not None and file != TERMINAL:
+            text = _json(answer) if name == "json" else markdown_text(answer.document.blocks)
+            with writing(f"--{name}: cannot write {file}", "; choose another place"):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(file, text)
+            yield f"{name}: {file}"
+
+
+def _json(answer: CommandAnswer) -> str:
+    return json.dumps(answer.content, indent=2, default=str) + "\n"

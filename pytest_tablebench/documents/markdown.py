@@ -1,0 +1,146 @@
+"""A document as GitHub's Markdown, in which no text of other origin becomes structure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from pytest_tablebench.documents.document import (
+    Block,
+    Code,
+    Figure,
+    Fold,
+    Heading,
+    Interval,
+    Link,
+    Listing,
+    Paragraph,
+    Piece,
+    StateWord,
+    TableBlock,
+    Text,
+    Verdict,
+    pieces,
+)
+from pytest_tablebench.documents.formats import TERMINAL
+from pytest_tablebench.util.markdown import code
+from pytest_tablebench.util.names import counted, printable
+
+__all__ = ["COMMENT_LIMIT", "STEP_SUMMARY_LIMIT", "markdown_text"]
+
+COMMENT_LIMIT = 65_536
+"""Largest size of a comment (GitHub's error: "body is too long")."""
+
+STEP_SUMMARY_LIMIT = 1024 * 1024
+"""Largest size in bytes of a step's summary; GitHub does not show a larger one
+(docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits)."""
+
+ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
+
+_CUTS = {
+    COMMENT_LIMIT: "_Cut here: GitHub takes 65,536 characters of a comment._",
+    STEP_SUMMARY_LIMIT: "_Cut here: GitHub shows 1 MiB of a summary. The whole summary is in the "
+    "run folder._",
+}
+
+_LONGEST = 2000
+"""The most characters of a sentence."""
+
+_STRUCTURE = re.compile(r"[\\`*_\[\]<>&|~#@]|(?<=www)\.|:(?=//)|^(\s*)[-+=:]|^(\s*\d+)[.)]", re.I)
+"""Characters that can become structure, a link or a mention."""
+
+
+def markdown_text(blocks: Iterable[Block], *, limit: int = COMMENT_LIMIT) -> str:
+    """Return blocks as Markdown of at most `limit` bytes.
+
+    A note replaces the blocks that do not fit.
+    """
+    cut = _CUTS[limit]
+    text, room = "", limit - len(cut) - 2
+    for lines in map(_lines, blocks):
+        part = "\n".join(lines) + "\n"
+        size = len(part.encode("utf-8")) + 1
+        if size > room:
+            return f"{text}\n{cut}\n" if text else f"{cut}\n"
+        if lines:
+            text += f"\n{part}" if text else part
+            room -= size
+    return text
+
+
+def _lines(block: Block) -> list[str]:
+    match block:
+        case Heading(text, level):
+            return [f"{'#' * level} {_inline(text)}"]
+        case Paragraph(text, tone) if tone != "legend":
+            return [f"{'⚠️ ' if tone == 'warning' else ''}{_inline(text)}"]
+        case Verdict(text, state, reasons):
+            lines = [f"{ICONS[state]} **{_inline(text).strip()}**"]
+            return (
+                [*lines, "", *(f"- {_inline(reason)}" for reason in reasons)] if reasons else lines
+            )
+        case Listing(items, most):
+            lines = [f"- {_inline(item)}" for item in items[:most]]
+            return [*lines, f"- and {len(items) - most:,} more"] if len(items) > most else lines
+        case TableBlock():
+            return list(_table(block))
+        case Fold(title, inner):
+            lines = [line for part in inner for line in ("", *_lines(part))]
+            return [f"<details><summary>{_inline(title)}</summary>", *lines, "", "</details>"]
+    return []
+
+
+def _inline(text: Text) -> str:
+    return "".join(map(_piece, pieces(text)))
+
+
+def _piece(piece: Piece) -> str:
+    if isinstance(piece, Code):
+        return code(piece.text, piece.most)
+    if isinstance(piece, StateWord):
+        return f"{ICONS[piece.state]} {escaped_text(piece.text)}"
+    if isinstance(piece, Link) and _is_address(piece.address):
+        address = quote(piece.address, safe="/:?&=%~+,;@-._", errors="replace")
+        return f"[{escaped_text(piece.text)}]({address})"
+    text = TERMINAL.plain(piece)
+    return text if isinstance(piece, Figure | Interval) else escaped_text(text)
+
+
+def _is_address(address: str) -> bool:
+    scheme, colon, rest = address.partition(":")
+    if not colon:
+        return not address.startswith("#")
+    return scheme.lower() in {"http", "https"} and rest.startswith("//")
+
+
+def escaped_text(text: str) -> str:
+    """Return a sentence whose characters of structure are numeric references.
+
+    A word joiner follows `@` and `#`, so that GitHub makes no mention of a user or issue.
+    """
+    return _STRUCTURE.sub(
+        lambda match: "".join(
+            c if c.isalnum() or c.isspace() else f"&#{ord(c)};{'&#8288;' if c in '@#' else ''}"
+            for c in match[0]
+        ),
+        printable(text, _LONGEST),
+    )
+
+
+def _table(table: TableBlock) -> Iterator[str]:
+    columns, rows = table.flat
+    if not rows:
+        return
+    yield _line(escaped_text(column.title) for column in columns)
+    yield _line("---" if column.kind == "text" else "---:" for column in columns)
+    for row, cells in zip(table.rows, rows, strict=False):
+        first, *others = map(_inline, cells)
+        yield _line([f"**{first.strip()}**" if row.rank == "whole" else first, *others])
+    if len(table.rows) > table.most:
+        yield ""
+        yield f"and {counted(len(table.rows) - table.most, 'row')} more"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,279 @@
+"""The verdict on a migration: may a new model replace the old one?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.claims.estimate import Estimate
+from pytest_tablebench.claims.migration import (
+    Change,
+    JudgedScope,
+    Migration,
+    Side,
+    Verdict,
+    cheapest,
+)
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import duration, money
+from pytest_tablebench.util.files import real_path
+from pytest_tablebench.util.names import counted
+
+__all__ = ["migration_report", "plan_table"]
+
+_STATES: Mapping[Verdict, doc.State] = {"yes": "holds", "no": "fails", "undecided": "undecided"}
+
+_CLAIMS = {"holds": "not worse", "fails": "worse", "undecided": "undecided"}
+"""What the state of a claim of non-inferiority means."""
+
+_NARROWEST = 0.02
+"""The smallest half width of the axis of differences."""
+
+_LEGEND = (
+    "The red line is the margin. A part is worse if its whole interval is left of the line, also "
+    "after Holm's correction. It is not worse if its whole interval is right of the line."
+)
+
+
+def migration_report(migrations: Sequence[Migration], origin: Path | None = None) -> doc.Document:
+    """Return the verdict on each candidate.
+
+    Links to the runs' pages are relative to the folder `origin`; none without it.
+    """
+    blocks: list[doc.Block] = []
+    if len(migrations) > 1:
+        blocks = [doc.Paragraph(_choice(migrations)), _candidates(migrations)]
+    for number, migration in enumerate(migrations):
+        blocks += _candidate(migration, f"candidate-{number}", origin)
+    old = doc.Code(migrations[0].old.model, 80)
+    return doc.Document(("May the new model replace ", old, "?"), blocks)
+
+
+def _headline(migration: Migration) -> doc.Text:
+    new, old = doc.Code(migration.new.model, 80), doc.Code(migration.old.model, 80)
+    if migration.verdict == "yes":
+        return "Yes: ", new, " may replace ", old, "."
+    if migration.verdict == "no":
+        return "No: ", new, " may not replace ", old, "."
+    further = migration.further
+    more = "" if further is None else f"; about {counted(further, 'more example')} would decide"
+    return "Undecided whether ", new, " may replace ", old, f"{more}."
+
+
+def _choice(migrations: Sequence[Migration]) -> doc.Text:
+    """Return the sentence that names the candidate to choose among several."""
+    passing = [migration for migration in migrations if migration.verdict == "yes"]
+    best = cheapest(migrations)
+    if not passing:
+        return f"None of {counted(len(migrations), 'candidate')} passes."
+    if best is None:
+        names = [(", ", doc.Code(migration.new.model, 80)) for migration in passing]
+        return (
+            "These pass, at unknown prices: ",
+            *[part for pair in names for part in pair][1:],
+            ".",
+        )
+    name = doc.Code(best.new.model, 80)
+    if len(passing) == 1:
+        return "Only ", name, " passes."
+    unpriced = sum(migration.new.price is None for migration in passing)
+    note = f"; the price of {unpriced} more is unknown" if unpriced else ""
+    price = f", {money(best.new.price)} for 1,000 questions{note}."
+    return "The cheapest that passes: ", name, price
+
+
+def _candidates(migrations: Sequence[Migration]) -> doc.TableBlock:
+    rows = []
+    for number, migration in enumerate(migrations):
+        new = migration.new
+        changes = [scope.result.estimate for scope in migration.datasets]
+        worst = min((change for change in changes if change is not None), default=None)
+        rows.append(
+            (
+                doc.Link(new.model, f"#candidate-{number}"),
+                doc.StateWord(migration.verdict, _STATES[migration.verdict]),
+                doc.Figure(worst, "signed"),
+                _price(new.price),
+                doc.Figure(new.no_answer, "percent"),
+                doc.Figure(new.cut_off, "percent"),
+                _latency(new, "median"),
+            )
+        )
+    columns = ("candidate", doc.Column("verdict", "text"), "lowest difference", "1,000 questions")
+    return doc.table((*columns, "no answer", "cut off", "median latency"), rows)
+
+
+def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator[doc.Block]:
+    new, old = doc.Code(migration.new.model, 60), doc.Code(migration.old.model, 60)
+    yield doc.Heading((new, " for ", old), name=name)
+    yield doc.Verdict(_headline(migration), _STATES[migration.verdict], migration.reasons)
+    yield doc.Heading(
+        ("Mean score: new minus old, on the same questions; margin ", doc.Figure(migration.margin)),
+        3,
+    )
+    first = [scope for scope in migration.scopes if _is_first(scope)]
+    others = [scope for scope in migration.scopes if not _is_first(scope)]
+    ends = [abs(end) for scope in migration.scopes for end in scope.result.interval or ()]
+    reach = max([_NARROWEST, 2 * migration.margin, *ends])
+    yield _scopes(first, migration.margin, reach)
+    if others:
+        title = counted(len(others), "other slice")
+        yield doc.Fold(title, [_scopes(others, migration.margin, reach)], is_open=True)
+    yield doc.Paragraph(_LEGEND, "legend")
+    if migration.gates:
+        yield doc.Heading("Gates of the project", 3)
+        yield doc.table(
+            ("gate", doc.Column("state", "text"), doc.Column("why", "text")),
+            [
+                (
+                    doc.Code(gate.gate),
+                    doc.StateWord(gate.state, gate.state),
+                    doc.Code(gate.reason, 400),
+                )
+                for gate in (part.result for part in migration.gates)
+            ],
+        )
+    yield doc.Heading("Both models", 3)
+    sides = [
+        (title, _page(side, origin))
+        for title, side in (("old", migration.old), ("new", migration.new))
+    ]
+    rows: list[Sequence[doc.Cell]] = list(_sides(migration.old, migration.new))
+    if origin is not None:
+        rows.insert(0, ("", *(link for _, link in sides)))
+    yield doc.table(("", "old", "new"), rows)
+    yield from _changes(migration)
+    if migration.differences:
+        differing = [
+            (
+                doc.Code(item.name),
+                doc.Code(item.before),
+                doc.Code(item.after),
+                doc.Code(item.meaning, 200),
+            )
+            for item in migration.differences
+        ]
+        columns = [doc.Column(name, "text") for name in ("", "old", "new", "meaning")]
+        yield doc.Fold("What else differs", [doc.table(columns, differing)], is_open=True)
+    yield doc.Listing([doc.Code(remark, 600) for remark in migration.remarks])
+
+
+def _is_first(scope: JudgedScope) -> bool:
+    return scope.kind == "dataset" or scope.result.state == "fails"
+
+
+def _scopes(scopes: Sequence[JudgedScope], margin: float, reach: float) -> doc.TableBlock:
+    columns = (
+        doc.Column("dataset or slice", "text"),
+        doc.Column("verdict", "text"),
+        doc.Column("difference", "estimate", "signed", (-reach, reach), -margin),
+    )
+    rows = [
+        doc.TableRow(
+            (
+                doc.Code(scope.label, 80),
+                doc.StateWord(_CLAIMS[scope.result.state], scope.result.state, scope.result.reason),
+                Estimate(scope.result.estimate, *(scope.result.interval or ())),
+                doc.Figure(scope.before),
+                doc.Figure(scope.after),
+                doc.Figure(scope.result.n_examples, "count"),
+                None if scope.further is None else doc.Figure(scope.further, "count"),
+            ),
+            "whole" if scope.kind == "dataset" else "",
+        )
+        for scope in scopes
+    ]
+    return doc.table((*columns, "old", "new", "examples", "more needed"), rows)
+
+
+def _changes(migration: Migration) -> Iterator[doc.Block]:
+    yield doc.Heading("Changed answers", 3)
+    yield doc.Paragraph(
+        f"{migration.same_text:,} answers have the same text, {migration.other_text:,} another "
+        f"text and the same verdict."
+    )
+    for title, count, changes in (
+        ("Right before, wrong now", migration.n_worse, migration.worse),
+        ("Wrong before, right now", migration.n_better, migration.better),
+    ):
+        yield doc.Fold(
+            f"{title}: {count:,}", [_changed(changes)], is_open=title.startswith("Right")
+        )
+
+
+def _changed(changes: Sequence[Change]) -> doc.TableBlock:
+    names = ("case", "expected", "old answer", "new answer")
+    return doc.table(
+        [doc.Column(name, "text") for name in names],
+        [[doc.Code(text) for text in (c.case, c.expected, c.before, c.after)] for c in changes],
+    )
+
+
+def _sides(old: Side, new: Side) -> Iterator[Sequence[doc.Cell]]:
+    """Yield the figures that are not scores: a name, and the values of both sides."""
+    sides = old, new
+    yield "cases", *(doc.Figure(side.cases, "count") for side in sides)
+    yield "answers from the store", *(doc.Figure(side.stored, "count") for side in sides)
+    yield "no answer", *(doc.Figure(side.no_answer, "percent") for side in sides)
+    yield "cut off before an answer", *(doc.Figure(side.cut_off, "percent") for side in sides)
+    yield "cut off within the answer", *(doc.Figure(side.truncated, "percent") for side in sides)
+    yield "latency, median", *(_latency(side, "median") for side in sides)
+    yield "latency, 95th percentile", *(_latency(side, "p95") for side in sides)
+    yield "price of 1,000 questions", *(_price(side.price) for side in sides)
+    yield "this run cost", *(_price(side.paid_usd if side.calls_paid else 0.0) for side in sides)
+    for name, label in (
+        ("prompt_tokens", "prompt tokens a question"),
+        ("completion_tokens", "completion tokens a question"),
+        ("reasoning_tokens", "of them thinking"),
+    ):
+        values = [side.tokens.get(name) for side in sides]
+        if any(value is not None for value in values):
+            yield label, *(doc.Figure(value, "count") for value in values)
+
+
+def _latency(side: Side, name: str) -> doc.Figure:
+    if side.latency is None:
+        return doc.Figure(None)
+    unit = " s (stored)" if side.latency.stored else " s"
+    return doc.Figure(getattr(side.latency, name), digits=2, unit=unit)
+
+
+def _price(value: float | None) -> doc.Figure:
+    return doc.Figure(value, "money", unknown="unknown")
+
+
+def _page(side: Side, origin: Path | None) -> doc.Piece:
+    """Return a model, with a link to the page of its run if that exists."""
+    page = Path(side.path) / "report.html"
+    if origin is None or not page.is_file():
+        return doc.Code(side.model, 40)
+    try:
+        address = os.path.relpath(real_path(page), real_path(origin))
+    except ValueError:  # another drive
+        return doc.Code(side.model, 40)
+    return doc.Link(side.model, Path(address).as_posix())
+
+
+def plan_table(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> doc.TableBlock:
+    """Return the planned calls of each model, with price and time.
+
+    `plans` are the fields of `ModelPlan` by model; models without a plan cost nothing.
+    """
+    rows: list[Sequence[doc.Cell]] = []
+    for model in models:
+        plan = plans.get(model)
+        calls = plan["calls"] if plan else 0
+        seconds = plan["seconds"] if plan else None
+        time = "-" if not calls else "within a day" if seconds is None else duration(seconds)
+        rows.append(
+            (
+                (doc.Code(model, 80), " (judge)" if plan and plan.get("judges") else ""),
+                doc.Figure(calls, "count"),
+                doc.Figure(plan["hits"] if plan else None, "count"),
+                _price(plan["cost_usd"] if plan and calls else 0.0),
+                time,
+            )
+        )
+    return doc.table(("", "calls", "in the store", "price at most", "time"), rows)
