@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_tablebench import analyse
-from pytest_tablebench.results.analyses.grid import read_scores
+from pytest_tablebench.papers.analyses.grid import read_scores
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

@@ -20,6 +20,7 @@ ROOMS = [
     "hooks",
     "session",
     "reports",
+    "papers",
     "documents",
     "interchange",
     "audit",

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "pytest_tablebench"
 ROOMS = [
     "results",
     "reports",
+    "papers",
     "session",
     "hooks",
     "plugin",

@@ -26,6 +26,7 @@ __all__ = [
     "fitting",
     "interval",
     "left_out_lines",
+    "memory_lines",
     "money",
     "number",
     "origins_text",
@@ -222,6 +223,21 @@ def stored_text(run: RunFacts) -> str:
     if served and served.get("same") is not False:  # a gate's reason names it
         text += f"; {printable(str(served.get('text')), 400)}"
     return text
+
+
+def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
+    """Return the line on answers that cannot come from the table; empty without such questions."""
+    texts = {
+        "no_table": "of the answers are right without the table",
+        "counterfactual": "repeat the original answer after its cell was changed",
+    }
+    shares = scope.get("memory", {})
+    clauses = [
+        f"{percent(share['share'])} {text} ({counted(share['n_examples'], 'example')})"
+        for key, text in texts.items()
+        if (share := shares.get(key)) is not None
+    ]
+    return [f"{name}: from memory, or guessed: {'; '.join(clauses)}"] if clauses else []
 
 
 def distinct(names: Iterable[str], limit: int) -> list[str]:

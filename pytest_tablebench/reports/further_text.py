@@ -18,7 +18,6 @@ __all__ = [
     "cluster_lines",
     "declared_parts",
     "further_lines",
-    "memory_lines",
     "scope_row",
     "scopes",
     "strategy_rows",
@@ -221,21 +220,6 @@ def _consistency(figures: Mapping[str, Any]) -> Iterator[str]:
             f"{percent(half[0]['coverage'])} of the examples have an answer, at risk "
             f"{number(half[0]['risk'])} instead of {number(everything['risk'])} for all"
         )
-
-
-def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
-    """Return the line on answers that cannot come from the table; empty without such questions."""
-    texts = {
-        "no_table": "of the answers are right without the table",
-        "counterfactual": "repeat the original answer after its cell was changed",
-    }
-    shares = scope.get("memory", {})
-    clauses = [
-        f"{percent(share['share'])} {text} ({counted(share['n_examples'], 'example')})"
-        for key, text in texts.items()
-        if (share := shares.get(key)) is not None
-    ]
-    return [f"{name}: from memory, or guessed: {'; '.join(clauses)}"] if clauses else []
 
 
 def tag_lines(summary: Mapping[str, Any], tag: str, run: RunFacts | None = None) -> list[str]:

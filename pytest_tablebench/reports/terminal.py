@@ -12,6 +12,7 @@ from pytest_tablebench.config.axes import GRID, NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.documents.formats import (
     fitting,
+    memory_lines,
     number,
     origins_text,
     percent,
@@ -31,7 +32,6 @@ from pytest_tablebench.reports.further_text import (
     cluster_lines,
     declared_parts,
     further_lines,
-    memory_lines,
     scope_row,
     strategy_rows,
 )

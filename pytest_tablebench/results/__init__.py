@@ -1,6 +1,5 @@
 """Results: records, the run folder, the score table."""
 
-from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.exit_codes import PENDING_CODE
 from pytest_tablebench.results.folder import RunFolder, read_facts, read_records
 from pytest_tablebench.results.media import MediaFolder
@@ -16,7 +15,6 @@ __all__ = [
     "RunFolder",
     "ScoreRow",
     "ScoreTable",
-    "analyse",
     "outcome_of_score",
     "read_facts",
     "read_records",

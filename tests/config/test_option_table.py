@@ -18,7 +18,7 @@ from pytest_tablebench.claims.migration._sides import differences_of
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.paper._runs import differences
+from pytest_tablebench.papers.runs import differences
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.present import present

@@ -63,7 +63,7 @@ def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
         assert "/tests/" not in name
         # Tables of the benchmarks are downloaded, because their licences differ. Published figures
         # are no data of a benchmark.
-        if re.fullmatch(r"pytest_tablebench/reports/paper/\w+\.csv", name):
+        if re.fullmatch(r"pytest_tablebench/papers/\w+\.csv", name):
             continue
         ours = name.startswith("pytest_tablebench/")
         code, data = (".py", ".css", ".js", ".html", ".j2"), (".jsonl", ".json", ".toml", ".csv")

@@ -20,7 +20,7 @@ from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.paper import load_runs
+from pytest_tablebench.papers.runs import load_runs
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import PromptText, read_texts

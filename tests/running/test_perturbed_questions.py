@@ -14,9 +14,9 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import AskedDataset, Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
+from pytest_tablebench.documents.formats import memory_lines
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.metrics import Metric, Score, score
-from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.perturbing import example_perturber
 from pytest_tablebench.running.rendering import Renderer

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.reports.paper._canvas import COLOURS, labelled, legend, size
+from pytest_tablebench.papers.canvas import COLOURS, labelled, legend, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

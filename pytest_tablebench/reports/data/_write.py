@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.data._figures import draw_sizes, draw_structure, draw_tags
-from pytest_tablebench.reports.data._tables import statistics_tables
-from pytest_tablebench.reports.paper._canvas import write_figures
-from pytest_tablebench.reports.paper.text import (
+from pytest_tablebench.papers.canvas import write_figures
+from pytest_tablebench.papers.text import (
     PaperTable,
     Value,
     csv_text,
     markdown_text,
     terminal_lines,
 )
+from pytest_tablebench.reports.data._figures import draw_sizes, draw_structure, draw_tags
+from pytest_tablebench.reports.data._tables import statistics_tables
 from pytest_tablebench.util.tokens import tokenizer_name
 
 if TYPE_CHECKING:

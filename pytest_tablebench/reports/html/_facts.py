@@ -12,9 +12,9 @@ from pytest_tablebench.documents.canvas import Plot
 from pytest_tablebench.documents.charts import band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.papers.analyses import contrasts, winners
+from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.analyses import contrasts, winners
-from pytest_tablebench.results.analyses.grid import read_scores
 from pytest_tablebench.results.folder import recorded_text
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable

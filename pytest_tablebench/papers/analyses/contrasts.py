@@ -1,0 +1,157 @@
+"""Compare serializers and perturbations with each other (spec: torr_analyses.md 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.papers.analyses._figures import Figure, each, plain_mean
+from pytest_tablebench.papers.analyses.grid import ScoreGrid, Scores
+from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.score_table import EQUAL
+from pytest_tablebench.util.arrays import np
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Flags, Floats
+
+BASELINE = "none"
+
+
+def win_rates(scores: Scores) -> dict[str, Any]:
+    """Return how often a serializer or perturbation beats the others (section 4).
+
+    An alternative wins against each other one that scores strictly less on an example; its rate is
+    its share of all wins. Only examples with a complete grid count. If all alternatives are equal,
+    the example is dropped, or counts 1/K each in the variant of that name.
+    """
+    return {
+        "serializer": _win_rates(scores, "serializers"),
+        "serializer, all equal = 1/K": _win_rates(scores, "serializers", share=True),
+        "serializer, inside each perturbation": _win_rates(scores, "serializers", inside=True),
+        "perturbation": _win_rates(scores, "perturbations"),
+    }
+
+
+def _win_rates(
+    scores: Scores, axis: str, *, share: bool = False, inside: bool = False
+) -> dict[str, Any]:
+    alternatives: set[tuple[str, ...]] = {getattr(grid, axis) for grid in scores.grids}
+    if len(alternatives) > 1:
+        return {"value": None, "reason": "alternatives differ between datasets"}
+    names = next(iter(alternatives), ())
+    if len(names) < 2:
+        return {"value": None, "reason": "fewer than two alternatives"}
+    by_model: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
+    by_dataset = {}
+    for grid in scores.grids:
+        wins = _wins(grid, axis, share=share, inside=inside)
+        by_dataset[grid.dataset] = wins.figure(names, slice(None))
+        for place, model in enumerate(scores.models):
+            by_model[model][grid.dataset] = wins.figure(names, slice(place, place + 1))
+    return {
+        "by_model_dataset": by_model,
+        "by_model": {model: plain_mean(parts) for model, parts in by_model.items()},
+        "by_dataset": by_dataset,
+        "overall": plain_mean(by_dataset),
+    }
+
+
+@dataclass(frozen=True)
+class _Wins:
+    """Shares by model, example and alternative; NaN for an example without a winner.
+
+    The shares of incomplete examples are meaningless.
+    """
+
+    shares: Floats
+    complete: Flags
+
+    def figure(self, names: Sequence[str], models: slice) -> Figure:
+        """Return the mean over all examples of these models, and the numbers of dropped ones."""
+        complete = self.complete[models]
+        used = complete & np.isfinite(self.shares[models, :, 0])
+        counts = {
+            "n_used": int(used.sum()),
+            "n_dropped_equal": int((complete & ~used).sum()),
+            "n_dropped_incomplete": int((~complete).sum()),
+        }
+        if not counts["n_used"]:
+            return {"value": None, "reason": "no example with a winner", **counts}
+        means = self.shares[models][used].mean(axis=0).tolist()
+        return {"value": dict(zip(names, means, strict=True)), **counts}
+
+
+def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
+    """Return the shares of wins, by means over the other axis or `inside` each of its names."""
+    # Move the alternatives to the last axis, after the axis they are averaged over.
+    values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
+    if not inside:
+        values = values.mean(axis=2, keepdims=True)
+    wins = (values[..., :, None] - values[..., None, :] > EQUAL).sum(axis=-1)
+    total = wins.sum(axis=-1, keepdims=True)
+    empty = 1 / wins.shape[-1] if share else np.nan
+    shares = np.divide(wins, total, out=np.full(wins.shape, empty), where=total > 0)
+    return _Wins(means(shares, axis=2), grid.complete)
+
+
+def perturbation_impact(scores: Scores) -> dict[str, Any]:
+    """Return the differences in score between each perturbation and none (section 5).
+
+    Each (example, serializer) with both cells counts once. Absolute values are taken of these
+    differences, before any mean.
+    """
+    if not any(set(grid.perturbations) > {BASELINE} for grid in scores.grids):
+        return {"value": None, "reason": "no perturbation beside an unperturbed baseline"}
+    signed: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
+    absolute: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
+    whole: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
+    for grid in scores.grids:
+        names, changes = _changes(grid)
+        pooled = _impacts(scores.models, abs(changes).reshape(len(scores.models), -1))
+        for model, change in zip(scores.models, changes, strict=True):
+            signed[model][grid.dataset] = _impacts(names, change)
+            absolute[model][grid.dataset] = _impacts(names, abs(change))
+            whole[model][grid.dataset] = pooled[model]
+    return {
+        "signed_by_model_dataset_perturbation": signed,
+        "signed_by_model_perturbation": {
+            model: _over_datasets(datasets) for model, datasets in signed.items()
+        },
+        "absolute_by_model_dataset_perturbation": absolute,
+        "absolute_by_model_dataset": whole,
+        "absolute_by_dataset": {
+            grid.dataset: plain_mean({model: whole[model][grid.dataset] for model in whole})
+            for grid in scores.grids
+        },
+        "absolute_by_model": {model: plain_mean(parts) for model, parts in whole.items()},
+    }
+
+
+def _changes(grid: ScoreGrid) -> tuple[list[str], Floats]:
+    """Return the perturbations, and the differences (models, perturbations, example x serializer).
+
+    A difference is NaN if one of its two cells is missing; in a dataset without baseline all are.
+    """
+    places = [place for place, name in enumerate(grid.perturbations) if name != BASELINE]
+    if BASELINE in grid.perturbations:
+        place = grid.perturbations.index(BASELINE)
+        changes = grid.scores[..., places] - grid.scores[..., place : place + 1]
+    else:
+        changes = np.full((*grid.scores.shape[:3], len(places)), np.nan)
+    by_perturbation = np.moveaxis(changes, 3, 1)
+    shape = (changes.shape[0], len(places), changes.shape[1] * changes.shape[2])
+    return [grid.perturbations[place] for place in places], by_perturbation.reshape(shape)
+
+
+def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
+    counts = np.isfinite(changes).sum(axis=1)
+    return each(names, means(changes), "no pair with its baseline", n=counts)
+
+
+def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
+    by_name: dict[str, dict[str, Figure]] = {}
+    for dataset, figures in datasets.items():
+        for name, entry in figures.items():
+            by_name.setdefault(name, {})[dataset] = entry
+    return {name: plain_mean(by_name[name]) for name in sorted(by_name)}

@@ -1,0 +1,253 @@
+"""The folder of a report: tables and figures of each benchmark, leaderboard, and an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.papers._judges import JUDGES
+from pytest_tablebench.papers._tables import paper_tables
+from pytest_tablebench.papers.analyses import benchmark_growth
+from pytest_tablebench.papers.analysis import analysis_of
+from pytest_tablebench.papers.boards import BOARDS, boards_of
+from pytest_tablebench.papers.entries import WHOLE, with_undefined
+from pytest_tablebench.papers.plots import write_plots
+from pytest_tablebench.papers.realhit_tables import Marks
+from pytest_tablebench.papers.runs import differences, run_remarks, runs_by_mode
+from pytest_tablebench.papers.text import (
+    PaperTable,
+    csv_text,
+    markdown,
+    markdown_text,
+    terminal_lines,
+)
+from pytest_tablebench.results import SCHEMA
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.names import printable, slug
+
+_INDEX, _MANIFEST = "README.md", "report.json"
+_KINDS = {".csv", ".md", ".png", ".svg"}
+_DEFAULT = Path("tablebench-report")
+
+
+@dataclass(frozen=True)
+class BenchmarkReport:
+    """The analyses of one benchmark: tables, and files of figures by name."""
+
+    benchmark: str
+    folder: str
+    tables: tuple[PaperTable, ...]
+    plots: Mapping[str, Sequence[Path]]
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """A written report, with remarks on its runs and their differences."""
+
+    folder: Path
+    runs: tuple[Run, ...]
+    parts: tuple[BenchmarkReport, ...]
+    boards: tuple[PaperTable, ...]
+    remarks: tuple[str, ...]
+    differences: tuple[str, ...]
+    analyses: Mapping[str, Mapping[str, Any]]
+    """The results of `analysis_of`, by benchmark."""
+
+
+def write_report(
+    loaded: Sequence[Run],
+    out: Path | None = None,
+    *,
+    plots: bool = True,
+    marks: Marks | None = None,
+) -> PaperReport:
+    """Analyse the runs as one comparison and write the report's folder.
+
+    The folder is `out`, else `report` in the folder of a single run, else `tablebench-report`. A
+    former report in it is replaced. `marks` are a model's marks of the structure of tables. Raises
+    `SettingsError` if the folder contains other files or cannot be written.
+    """
+    folder = out or (loaded[0].path / "report" if len(loaded) == 1 else _DEFAULT)
+    with writing(f"--out: cannot write into {folder}", "; choose another folder"):
+        former = _former_files(folder)
+        # Compute before changing any file: bad records raise here.
+        names = sorted({row.benchmark for run in loaded for row in run.rows})
+        analyses = {name: analysis_of(loaded, name) for name in names}
+        whole = {name: _with_whole_growth(loaded, name, analyses[name]) for name in names}
+        boards = tuple(boards_of(loaded, marks))
+        for path in former:
+            path.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        # The manifest marks the folder as a report even if writing is interrupted.
+        _write_manifest(folder, loaded, [])
+        parts = tuple(
+            _write_part(folder, name, analysis, plots=plots) for name, analysis in whole.items()
+        )
+        for board in boards:
+            _write_table(folder, board)
+        remarks = tuple(remark for run in loaded for remark in run_remarks(run))
+        report = PaperReport(
+            folder, tuple(loaded), parts, boards, remarks, tuple(differences(loaded)), analyses
+        )
+        (folder / _INDEX).write_text("\n".join(_index(report)) + "\n", encoding="utf-8")
+        _write_manifest(folder, loaded, _files(report))
+    return report
+
+
+def _with_whole_growth(
+    runs: Sequence[Run], benchmark: str, analysis: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the analyses with the growth of W over all datasets of the benchmark."""
+    if len(analysis["w_growth"]) < 2:
+        return analysis
+    rows = [row for run in runs_by_mode(runs, benchmark) for row in run.rows]
+    growth = {**analysis["w_growth"], WHOLE: benchmark_growth(rows)}
+    return {**analysis, "w_growth": growth}
+
+
+def _write_part(
+    folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool
+) -> BenchmarkReport:
+    name = slug(benchmark)
+    inside = folder / (f"{name}-benchmark" if name.casefold() in _reserved() else name)
+    inside.mkdir(exist_ok=True)
+    analysis = with_undefined(analysis)
+    tables = tuple(paper_tables(analysis))
+    for table in tables:
+        _write_table(inside, table)
+    drawn = write_plots(analysis, inside) if plots else {}
+    return BenchmarkReport(benchmark, inside.name, tables, drawn)
+
+
+def _reserved() -> set[str]:
+    boards = {f"{stem}.{kind}" for stem in BOARDS for kind in ("csv", "md")}
+    return {_INDEX.casefold(), _MANIFEST, *boards}
+
+
+def _write_table(folder: Path, table: PaperTable) -> None:
+    (folder / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    (folder / f"{table.name}.md").write_text(markdown_text(table), encoding="utf-8", newline="")
+
+
+# What a former report left
+
+
+def _files(report: PaperReport) -> list[str]:
+    """Return every file of the report, relative to its folder."""
+    files = [_INDEX]
+    for board in report.boards:
+        files += [f"{board.name}.csv", f"{board.name}.md"]
+    for part in report.parts:
+        for table in part.tables:
+            files += [f"{part.folder}/{table.name}.csv", f"{part.folder}/{table.name}.md"]
+        for paths in part.plots.values():
+            files += [f"{part.folder}/{path.name}" for path in paths]
+    return files
+
+
+def _write_manifest(folder: Path, runs: Sequence[Run], files: Sequence[str]) -> None:
+    data = {
+        "schema": SCHEMA,
+        "runs": [{"model": run.model, "folder": str(run.path)} for run in runs],
+        "files": list(files),
+    }
+    (folder / _MANIFEST).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def _former_files(folder: Path) -> list[Path]:
+    """Return the files of a former report. Raises `SettingsError` if there are others."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return []
+    try:
+        names = parsed_json((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SettingsError(
+            f"--out: {folder} contains other files; choose a new or empty folder"
+        ) from None
+    files = []
+    for name in names if isinstance(names, list) else []:
+        path, parts = folder / str(name), Path(str(name)).parts
+        # Check each name, because the list may have been tampered with.
+        inside = len(parts) <= 2 and ".." not in parts and not Path(str(name)).is_absolute()
+        if inside and path.suffix in _KINDS and not path.parent.is_symlink() and path.is_file():
+            files.append(path)
+    return files
+
+
+# The index
+
+
+def _index(report: PaperReport) -> Iterator[str]:
+    yield "# Report of tablebench\n"
+    for run in report.runs:
+        yield f"- {markdown(run.model)} ({markdown(str(run.path))})"
+    if report.remarks or report.differences:
+        yield "\n## Read this first\n"
+        for remark in (*report.remarks, *report.differences):
+            yield f"- {markdown(remark, 2000)}"
+    for board in report.boards:
+        yield f"\n[{board.title}]({board.name}.md)"
+    for part in report.parts:
+        yield f"\n## {markdown(part.benchmark)}\n"
+        for table in part.tables:
+            why = f": not computed, {markdown(table.reason)}" if table.reason else ""
+            yield f"- [{markdown(table.title)}]({part.folder}/{table.name}.md){why}"
+        for name, paths in part.plots.items():
+            if paths:
+                yield f"\n![{name}]({part.folder}/{name}.png)"
+        yield from (f"\n{line}" for line in _not_drawn(part))
+
+
+# The terminal
+
+
+def report_lines(report: PaperReport) -> Iterator[str]:
+    """Yield the lines that the terminal shows below the tables of the runs."""
+    for sentence in report.differences:
+        yield f"note: {sentence}"
+    for part in report.parts:
+        yield ""
+        yield f"analyses of {printable(part.benchmark, 80)}"
+        absent: dict[str, list[str]] = {}
+        for table in part.tables:
+            if table.reason is not None:
+                absent.setdefault(table.reason, []).append(table.name)
+            elif table.shown:
+                yield ""
+                yield from terminal_lines(_condensed(table))
+        if absent:
+            yield ""
+        yield from _not_drawn(part)
+        for reason, names in absent.items():
+            yield f"not computed: {', '.join(names)}: {printable(reason, 200)}"
+    yield ""
+    for board in report.boards:
+        yield from terminal_lines(_condensed(board), note_limit=10)
+    if all(board.name == JUDGES for board in report.boards):
+        yield "leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench"
+    yield f"tables and figures: {printable(str(report.folder))}"
+
+
+def _not_drawn(part: BenchmarkReport) -> Iterator[str]:
+    """Yield the line on plots without data, if there are any."""
+    names = [name for name, paths in part.plots.items() if not paths]
+    if names:
+        yield f"not drawn: {', '.join(names)}: no data; the tables give the reasons"
+
+
+def _condensed(table: PaperTable, limit: int = 40) -> PaperTable:
+    """Return the table without the rows that would fill the screen; the files have all."""
+    if len(table.rows) <= limit:
+        return table
+    left = len(table.rows) - limit
+    return replace(
+        table,
+        rows=table.rows[:limit],
+        row_notes=table.row_notes[:limit],
+        notes=(*table.notes, f"... and {left} more rows in {table.name}.csv"),
+    )
