@@ -33,12 +33,11 @@ from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of, printable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pytest_tablebench.results.score_columns import Flags
 
 Measure = Literal["performance", "pass_rate", "robustness"]
 MEASURES: tuple[Measure, ...] = ("performance", "pass_rate", "robustness")
+"""The measures of a comparison; a gate can also compare consistency."""
 
 MOST_LEFT_OUT = 0.2
 """The share of examples with an incomplete grid above which robustness is unknown (section 5)."""
@@ -187,9 +186,7 @@ class SheetPair:
     @property
     def shared(self) -> Flags:
         """Which examples both sides asked."""
-        is_shared: Flags = np.any(self.before.is_asked, axis=1) & np.any(
-            self.after.is_asked, axis=1
-        )
+        is_shared: Flags = self.before.has_case & self.after.has_case
         return is_shared
 
     @property
@@ -202,18 +199,13 @@ class SheetPair:
     @property
     def tables(self) -> dict[str, Hashable] | None:
         """The cluster of each example; None if every example is independent."""
-        groups, examples = self.groups, self.after.examples
+        groups, examples = self.clustered.groups, self.after.examples
         return None if groups is None else dict(zip(examples, groups.tolist(), strict=True))
 
     @property
-    def names_tables(self) -> bool:
-        """Whether the records of a side name the tables of their examples."""
-        return self.after.clusters is not None or self.before.clusters is not None
-
-    @property
-    def groups(self) -> NDArray[np.object_] | None:
-        """The clusters that intervals take as independent; None if they take examples."""
-        return with_common_clusters(self.after, self.before).groups
+    def clustered(self) -> ScoreSheet:
+        """The second sheet, with clusters that it lacks taken from the first."""
+        return with_common_clusters(self.after, self.before)
 
     @property
     def once(self) -> bool:
@@ -221,11 +213,58 @@ class SheetPair:
         sides = (side.counts()[0][self.shared] for side in (self.before, self.after))
         return all(bool((times.sum(axis=1) <= 1).all()) for times in sides)
 
+    def values(self, measure: str, columns: Flags | None = None) -> PairedValues:
+        """Return the values of a measure, by example.
+
+        `columns` are the configurations of a robustness, by default those that both sides asked of
+        the shared examples.
+        """
+        ranged, shared = measure == "robustness", self.shared
+        if columns is None:
+            columns = self.grid if ranged else np.full(len(self.before.configurations), True)
+        sides = [
+            (side.passed if measure == "pass_rate" else side.scores)[:, columns]
+            for side in (self.before, self.after)
+        ]
+        marks = [side.marks[:, columns] for side in (self.before, self.after)]
+        differences = example_values(measure, sides[1], sides[0], marks=(marks[1], marks[0]))
+        used = np.isfinite(differences)
+        is_left_out = shared & ~used
+        lacking = [
+            (np.any if ranged else np.all)(np.isnan(side[is_left_out]), axis=1) for side in sides
+        ]
+        both = np.isfinite(sides[0]) & np.isfinite(sides[1]) & used[:, None]
+        cells = np.zeros(self.after.is_asked.shape, dtype=bool)
+        cells[:, columns] = both
+        before, after = (
+            example_values(
+                measure, np.where(both, side, np.nan)[used], marks=(marks_of_side[used],)
+            )
+            for side, marks_of_side in zip(sides, marks, strict=True)
+        )
+        groups = self.clustered.groups
+        return PairedValues(
+            used=used,
+            before=before.tolist(),
+            after=after.tolist(),
+            differences=differences[used].tolist(),
+            left_out=int(is_left_out.sum()),
+            # An example is left out on both sides if they answered different configurations.
+            left_out_before=int((lacking[0] | ~lacking[1]).sum()),
+            left_out_after=int((lacking[1] | ~lacking[0]).sum()),
+            same_text=same_answers(self.before, self.after, cells),
+            groups=None if groups is None else groups[used].tolist(),
+        )
+
 
 @dataclass(frozen=True)
-class _Values:
-    """One dataset's values of a measure, by example, and the numbers of examples left out."""
+class PairedValues:
+    """One dataset's values of a measure, by example that both sides answered (`used`).
 
+    `left_out` examples were asked on both sides; an example can lack an answer of both.
+    """
+
+    used: Flags
     before: list[float]
     after: list[float]
     differences: list[float]
@@ -248,7 +287,7 @@ def paired_difference(
         single = [part.dataset for part in datasets if part.grid.sum() < 2]
         if single:
             return _unknown([], f"fewer than two common configurations{_of(single, datasets)}")
-    values = [_values(part, measure) for part in datasets]
+    values = [part.values(measure) for part in datasets]
     empty = [part.dataset for part, entry in zip(datasets, values, strict=True) if not entry.before]
     if empty or not values:
         lacking = "an answer to every configuration" if measure == "robustness" else "an answer"
@@ -268,7 +307,7 @@ def paired_difference(
     return _judged(unjudged, datasets, values, measure if tested else None)
 
 
-def _unknown(values: Sequence[_Values], note: str | None) -> PairedEstimate:
+def _unknown(values: Sequence[PairedValues], note: str | None) -> PairedEstimate:
     return PairedEstimate(
         examples=sum(len(entry.before) for entry in values),
         clusters=_cluster_count(values),
@@ -279,7 +318,7 @@ def _unknown(values: Sequence[_Values], note: str | None) -> PairedEstimate:
     )
 
 
-def _cluster_count(values: Sequence[_Values]) -> int | None:
+def _cluster_count(values: Sequence[PairedValues]) -> int | None:
     groups = [entry.groups for entry in values]
     if not groups or None in groups:
         return None
@@ -294,7 +333,7 @@ def _of(names: Sequence[str], datasets: Sequence[SheetPair]) -> str:
 def _judged(
     unjudged: PairedEstimate,
     datasets: Sequence[SheetPair],
-    values: Sequence[_Values],
+    values: Sequence[PairedValues],
     measure: Measure | None,
 ) -> PairedEstimate:
     """Return a difference with its interval, and unless `measure` is None with its p-value."""
@@ -363,32 +402,3 @@ def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float
     for value, name in zip(values, names, strict=True):
         sums.setdefault(name, []).append(value)
     return [fsum(table_values) for table_values in sums.values()]
-
-
-def _values(part: SheetPair, measure: Measure) -> _Values:
-    """Return the values of the examples that both answered; for robustness in the whole grid."""
-    ranged = measure == "robustness"
-    columns = part.grid if ranged else np.full(len(part.before.configurations), True)
-    old, new = (
-        (side.passed if measure == "pass_rate" else side.scores)[part.shared][:, columns]
-        for side in (part.before, part.after)
-    )
-    differences = example_values(measure, new, old)
-    used = np.isfinite(differences)
-    lacking = [(np.any if ranged else np.all)(np.isnan(side[~used]), axis=1) for side in (old, new)]
-    both = np.isfinite(old) & np.isfinite(new) & used[:, None]
-    groups = part.groups
-    cells = np.zeros(part.after.is_asked.shape, dtype=bool)
-    cells[np.ix_(part.shared, columns)] = both
-    old, new = (np.where(both, side, np.nan)[used] for side in (old, new))
-    return _Values(
-        example_values(measure, old).tolist(),
-        example_values(measure, new).tolist(),
-        differences[used].tolist(),
-        left_out=int((~used).sum()),
-        # An example is left out on both sides if they answered different configurations.
-        left_out_before=int((lacking[0] | ~lacking[1]).sum()),
-        left_out_after=int((lacking[1] | ~lacking[0]).sum()),
-        same_text=same_answers(part.before, part.after, cells),
-        groups=None if groups is None else groups[part.shared][used].tolist(),
-    )

@@ -62,12 +62,23 @@ def robustness(values: Floats, *, whole: bool = False) -> Floats:
     return figures
 
 
-def example_values(measure: str, scores: Floats, before: Floats | None = None) -> Floats:
+def example_values(
+    measure: str,
+    scores: Floats,
+    before: Floats | None = None,
+    *,
+    marks: Sequence[Integers] = (),
+) -> Floats:
     """Return the value of each example, over which intervals are computed; NaN if left out.
 
     Robustness needs an answer in every cell, other measures in one. `before` are the same cells
     of a baseline; then only cells that both answered count (statistics.md sections 1, 3 and 5).
+    `marks`, of `scores` and of `before`, are those of `agreement`, which consistency needs.
     """
+    if measure == "consistency":
+        both = np.where(np.isfinite(scores), 0.0 if before is None else before, np.nan)
+        shares = [agreement(side, both)[0] for side in marks]
+        return shares[0] if before is None else shares[0] - shares[1]
     if measure != "robustness":
         return means(scores if before is None else scores - before)
     ranges = robustness(scores, whole=True)

@@ -78,6 +78,18 @@ class ScoreSheet:
     """By tally (`TALLIES`), how many cases of a cell it counts; NaN for none."""
 
     @property
+    def has_case(self) -> Flags:
+        """Which examples were asked."""
+        return np.any(self.is_asked, axis=1)  # type: ignore[no-any-return]
+
+    @property
+    def marks(self) -> Integers:
+        """The marks of answers; all 0 if they are unknown."""
+        if self.answer_marks is None:
+            return np.zeros(self.is_asked.shape, dtype=np.int64)
+        return self.answer_marks
+
+    @property
     def cluster_names(self) -> NDArray[np.object_] | None:
         """The cluster of each example, or its own if unknown; None if no cluster is known."""
         if self.clusters is None:

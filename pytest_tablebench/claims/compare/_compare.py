@@ -298,7 +298,7 @@ def _configurations(
 
 
 def _table_remarks(parts: Iterable[SheetPair]) -> Iterator[str]:
-    unknown = [part.dataset for part in parts if not part.names_tables]
+    unknown = [part.dataset for part in parts if part.clustered.clusters is None]
     if unknown:
         shown = ", ".join(printable(name, 60) for name in unknown)
         yield (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._sides import Sides
-from pytest_tablebench.results.sheets import ScoreSheet, aligned
+from pytest_tablebench.claims.paired import SheetPair
+from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ SHOWN = 20
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
 """The table of each example, by dataset. It takes precedence over the records."""
-
-
-WithBaseline = tuple[ScoreSheet, ScoreSheet | None]
-"""A dataset of the run and of its baseline, over the same examples and configurations."""
 
 
 @dataclass
@@ -45,7 +42,7 @@ class Scopes:
     """The gates that name how many cases may have no answer."""
     family: int = 1
     """The number of gates that share the error of a false failure (Holm)."""
-    _pairs: dict[str, WithBaseline] = field(default_factory=dict)
+    _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
     def sliced(self, gate: Gate) -> Scopes:
@@ -172,13 +169,12 @@ class Scopes:
             f"{printable(gate.scope, 60)} on the same datasets"
         )
 
-    def pair(self, dataset: str) -> WithBaseline:
-        """Return a dataset of both runs over the union of their examples and configurations."""
-        if dataset not in self._pairs:
-            new = self.new.datasets[dataset]
-            old = self.old.datasets.get(dataset) if self.old else None
-            self._pairs[dataset] = (new, None) if old is None else aligned(new, old)
-        return self._pairs[dataset]
+    def pair(self, dataset: str) -> SheetPair | None:
+        """Return a dataset of the baseline and the run; None if the baseline lacks it."""
+        old = self.old.datasets.get(dataset) if self.old else None
+        if old is not None and dataset not in self._pairs:
+            self._pairs[dataset] = SheetPair.of(dataset, old, self.new.datasets[dataset])
+        return self._pairs.get(dataset)
 
 
 def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.summary import FORMER
@@ -16,7 +16,7 @@ from pytest_tablebench.results.score_table import (
     field_of,
     raw_digests,
 )
-from pytest_tablebench.results.sheets import GRID_AXES, ScoreSheet, sheets
+from pytest_tablebench.results.sheets import GRID_AXES, ScoreSheet, align, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -119,3 +119,10 @@ def values_of(sheet: ScoreSheet, gate: Gate) -> Floats:
         part_values = sheet.parts.get(gate.part, np.full(sheet.is_asked.shape, np.nan))
         return np.where(np.isfinite(sheet.scores), part_values, np.nan)
     return sheet.passed if gate.measure == "pass_rate" else sheet.scores
+
+
+def selected(sheet: ScoreSheet, gate: Gate, columns: Flags) -> ScoreSheet:
+    """Return the cells of some configurations, with the values a gate measures as scores."""
+    values = values_of(sheet, gate)
+    measured = replace(sheet, is_asked=expected_cells(sheet, gate), scores=values, passed=values)
+    return align(measured, sheet.examples, sheet.cells(columns))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._scopes import Scopes
-from pytest_tablebench.claims.gates._sides import about, expected_cells, values_of
-from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
-from pytest_tablebench.results.sheets import ScoreSheet, same_answers, with_common_clusters
+from pytest_tablebench.claims.gates._sides import about, expected_cells, selected, values_of
+from pytest_tablebench.claims.paired import SheetPair
+from pytest_tablebench.results.figures import FEWEST, example_values, mean, robustness
+from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import known_names, printable
 
@@ -64,16 +66,17 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
     for name in names:
         if name not in scopes.new.datasets:
             return GateValues(problem=f"no case of {printable(name, 60)} was asked")
-        new, old = scopes.pair(name)
-        if not gate.baseline:
-            old = None
-        elif old is None:
+        pair = scopes.pair(name)
+        # A sheet over the configurations of both, with the tables of both.
+        sheet = scopes.new.datasets[name] if pair is None else pair.clustered
+        old = pair.before if pair is not None and gate.baseline else None
+        if gate.baseline and old is None:
             return GateValues(problem=f"the baseline has no case of {printable(name, 60)}")
-        for side, whose in ((new, ""), (old, "of the baseline ")):
+        for side, whose in ((sheet, ""), (old, "of the baseline ")):
             problem = _unknown(gate, side, whose)
             if problem is not None:
                 return GateValues(problem=problem)
-        part = _part(gate, new, old)
+        part = _part(gate, name, sheet, old, scopes.clusters.get(name))
         if part is None:
             return GateValues(problem=f"no case of this scope was asked in {printable(name, 60)}")
         parts.append(part)
@@ -82,19 +85,17 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
     total = sum((part.counts for part in parts), Counter[str]())
     return GateValues(
         values=tuple(part.values for part in parts),
-        clusters=tuple(
-            _used_clusters(name, scopes, part.used) for name, part in zip(names, parts, strict=True)
-        ),
+        clusters=tuple(part.groups for part in parts),
         left_out=total["left_out"],
-        left_out_old=total["left_out_old"] if gate.baseline else None,
+        left_out_old=total["left_out"] if gate.baseline else None,
         not_asked=total["not_asked"],
         not_asked_old=total["not_asked_old"],
         no_answer=total["unanswered"] / total["asked"] if total["asked"] else None,
         no_answer_old=total["unanswered_old"] / total["asked_old"] if total["asked_old"] else None,
         identical=all(part.identical for part in parts),
         worst=_mean_extremes(parts) if gate.measure == "robustness" and not gate.baseline else None,
-        problem=_problem(gate, names, parts, total["left_out"]),
-        n_clusters=_cluster_count(scopes, names, parts),
+        problem=_problem(gate, parts, total["left_out"]),
+        n_clusters=_cluster_count(parts),
     )
 
 
@@ -126,8 +127,12 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
 class _DatasetValues:
     """The example values and counts of one dataset."""
 
+    name: str
     values: Floats
-    used: Flags
+    groups: Sequence[Hashable] | None
+    """The cluster of each value; None if every example is independent."""
+    tables: Sequence[Hashable] | None
+    """The table of each value; None if unknown."""
     identical: bool
     counts: Counter[str]
     """Examples `left_out` and `not_asked`, cases `asked` and `unanswered`; the baseline's with
@@ -138,64 +143,63 @@ class _DatasetValues:
     worst: tuple[float, float] | None
 
 
-def _part(gate: Gate, new: ScoreSheet, old: ScoreSheet | None) -> _DatasetValues | None:
-    """Return one dataset's values; None if the run asked no case of the scope."""
-    columns = about(new, gate)
-    is_asked = expected_cells(new, gate)[:, columns]
-    if not is_asked.any():
+def _part(
+    gate: Gate,
+    name: str,
+    sheet: ScoreSheet,
+    old_sheet: ScoreSheet | None,
+    clusters: Mapping[str, Hashable] | None,
+) -> _DatasetValues | None:
+    """Return one dataset's values; None if the run asked no case of the scope.
+
+    `clusters` are the tables of its examples; None to take them from the records.
+    """
+    columns = about(sheet, gate)
+    new = selected(sheet, gate, columns)
+    grid = whole = new.is_asked.any(axis=0)
+    if not whole.any():
         return None
-    asked_old = expected_cells(old, gate)[:, columns] if old else np.zeros_like(is_asked)
-    scores = values_of(new, gate)[:, columns]
-    before = values_of(old, gate)[:, columns] if old else None
-    is_answered: Flags = ~np.isnan(scores)
-    both: Flags = is_answered if before is None else is_answered & ~np.isnan(before)
-    ranged = gate.measure == "robustness"
-    grid: Flags = (
-        np.any(is_asked | asked_old, axis=0) if ranged else np.full(is_asked.shape[1], True)
-    )
-    if gate.measure == "consistency":
-        values = _agreement(new, old, columns, both)
+    has_case, identical, same_grid = new.has_case, False, True
+    counts = _case_counts(sheet, columns)
+    if old_sheet is None:
+        values = example_values(gate.measure, new.scores[:, grid], marks=(new.marks[:, grid],))
+        used: Flags = np.isfinite(values)
+        counts["left_out"] = int((has_case & ~used).sum())
+        values = values[used]
     else:
-        values = example_values(
-            gate.measure, scores[:, grid], None if before is None else before[:, grid]
-        )
-    used: Flags = np.isfinite(values)
-    has_case, has_old_case = is_asked.any(axis=1), asked_old.any(axis=1)
-    times, lost = (int(part[:, columns].sum()) for part in new.counts())
-    times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
+        old = selected(old_sheet, gate, columns)
+        whole_old = old.is_asked.any(axis=0)
+        same_grid, grid = bool((whole == whole_old).all()), np.logical_or(whole, whole_old)
+        joined = SheetPair(name, old, new).values(gate.measure, grid)
+        used, values = joined.used, np.array(joined.differences, dtype=float)
+        identical = bool(used.any()) and joined.same_text
+        counts |= {f"{key}_old": number for key, number in _case_counts(old_sheet, columns).items()}
+        counts["left_out"] = joined.left_out
+        counts["not_asked"] = int((old.has_case & ~has_case).sum())
+        counts["not_asked_old"] = int((has_case & ~old.has_case).sum())
+    tables = None if sheet.cluster_names is None else sheet.cluster_names[used].tolist()
+    groups = None if sheet.one_table else tables
+    if clusters:
+        examples = compress(sheet.examples, used)
+        groups = tables = [(name, clusters.get(example, (None, example))) for example in examples]
     return _DatasetValues(
-        values=values[used],
-        used=used,
-        identical=old is not None and _identical(new, old, columns, both & used[:, None]),
-        counts=Counter(
-            # An example that only one run asked has no missing answer.
-            left_out=int(((has_case & has_old_case if old else has_case) & ~used).sum()),
-            left_out_old=int((has_old_case & has_case & ~used).sum()),
-            not_asked=int((has_old_case & ~has_case).sum()),
-            not_asked_old=int((has_case & ~has_old_case).sum()) if old else 0,
-            asked=times,
-            unanswered=lost,
-            asked_old=times_old,
-            unanswered_old=lost_old,
-        ),
+        name=name,
+        values=values,
+        groups=groups,
+        tables=tables,
+        identical=identical,
+        counts=counts,
         cells=int(grid.sum()),
         # Whether most examples were asked in only some of the configurations.
-        sampled=2 * int(is_asked[has_case][:, is_asked.any(axis=0)].all(axis=1).sum())
-        < int(has_case.sum()),
-        same_grid=before is None or bool((is_asked.any(axis=0) == asked_old.any(axis=0)).all()),
-        worst=_extremes(scores[has_case][:, grid]) if ranged else None,
+        sampled=2 * int(new.is_asked[has_case][:, whole].all(axis=1).sum()) < int(has_case.sum()),
+        same_grid=same_grid,
+        worst=_extremes(new.scores[has_case][:, grid]) if gate.measure == "robustness" else None,
     )
 
 
-def _agreement(new: ScoreSheet, old: ScoreSheet | None, columns: Flags, both: Flags) -> Floats:
-    """Return each example's consistency over the cases both runs answered, or its difference."""
-    agreements = []
-    for side in (new, old) if old else (new,):
-        none = np.zeros(side.is_asked.shape, dtype=np.int64)
-        marks = (none if side.answer_marks is None else side.answer_marks)[:, columns]
-        scores = np.where(both, side.scores[:, columns], np.nan)
-        agreements.append(agreement(marks, scores)[0])
-    return agreements[0] if len(agreements) == 1 else agreements[0] - agreements[1]
+def _case_counts(sheet: ScoreSheet, columns: Flags) -> Counter[str]:
+    asked, unanswered = (int(cases[:, columns].sum()) for cases in sheet.counts())
+    return Counter(asked=asked, unanswered=unanswered)
 
 
 def _extremes(scores: Floats) -> tuple[float, float]:
@@ -208,36 +212,14 @@ def _extremes(scores: Floats) -> tuple[float, float]:
     return float(worst.mean()), float(observed.mean())
 
 
-def _identical(new: ScoreSheet, old: ScoreSheet, columns: Flags, paired: Flags) -> bool:
-    cells = np.zeros(new.is_asked.shape, dtype=bool)
-    cells[:, columns] = paired
-    return bool(paired.any()) and same_answers(new, old, cells)
-
-
-def _used_clusters(dataset: str, scopes: Scopes, used: Flags) -> list[Hashable] | None:
-    """Return the cluster of each used example; None if every example is its own cluster."""
-    (new, old), clusters = scopes.pair(dataset), scopes.clusters.get(dataset)
-    if clusters:
-        used_names = [name for name, use in zip(new.examples, used, strict=True) if use]
-        return [(dataset, clusters.get(name, (None, name))) for name in used_names]
-    groups = with_common_clusters(new, old).groups
-    return None if groups is None else groups[used].tolist()
-
-
-def _cluster_count(
-    scopes: Scopes, names: Sequence[str], parts: Sequence[_DatasetValues]
-) -> int | None:
-    """Return the number of clusters of the used examples; None if unknown."""
-    clusters: set[Hashable] = set()
-    for name, part in zip(names, parts, strict=True):
-        dataset_clusters = _used_clusters(name, scopes, part.used)
-        if dataset_clusters is None:
-            cluster_names = with_common_clusters(*scopes.pair(name)).cluster_names
-            if cluster_names is None:
-                return None
-            dataset_clusters = cluster_names[part.used].tolist()
-        clusters.update(dataset_clusters)
-    return len(clusters)
+def _cluster_count(parts: Sequence[_DatasetValues]) -> int | None:
+    """Return the number of tables of the used examples; None if unknown."""
+    tables: set[Hashable] = set()
+    for part in parts:
+        if part.tables is None:
+            return None
+        tables.update(part.tables)
+    return len(tables)
 
 
 def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
@@ -245,9 +227,7 @@ def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
     return fsum(lows) / len(lows), fsum(highs) / len(highs)
 
 
-def _problem(
-    gate: Gate, names: Sequence[str], parts: Sequence[_DatasetValues], left_out: int
-) -> str | None:
+def _problem(gate: Gate, parts: Sequence[_DatasetValues], left_out: int) -> str | None:
     """Return why no interval may decide; None if one may."""
     used = sum(len(part.values) for part in parts)
     if gate.measure == "robustness":
@@ -264,22 +244,22 @@ def _problem(
             f"consistency needs {FEWEST} answered configurations of an example, and no example has "
             f"them"
         )
-    few = [(name, part) for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
+    few = [part for part in parts if len(part.values) < 2]
     if not few:
         return None
-    lost = [(name, part) for name, part in few if part.counts["left_out"]]
+    lost = [part for part in few if part.counts["left_out"]]
     if not lost:
-        if len(names) == 1:
+        if len(parts) == 1:
             return "fewer than two examples"
-        few_names = ", ".join(printable(name, 60) for name, _ in few)
+        few_names = ", ".join(printable(part.name, 60) for part in few)
         return f"fewer than two usable examples in {few_names}"
-    return "; ".join(_unscored(name if len(names) > 1 else "", part) for name, part in lost)
+    return "; ".join(_unscored(part, named=len(parts) > 1) for part in lost)
 
 
-def _unscored(name: str, part: _DatasetValues) -> str:
+def _unscored(part: _DatasetValues, *, named: bool) -> str:
     """Return how few of a dataset's examples have a value, although more were asked."""
     left_out, used = part.counts["left_out"], len(part.values)
     total = left_out + used
-    where = f" of {printable(name, 60)}" if name else ""
+    where = f" of {printable(part.name, 60)}" if named else ""
     subject = f"only one example{where} has" if used else f"no example{where} has"
     return f"{subject} a score ({total:,} {'was' if total == 1 else 'were'} asked)"
