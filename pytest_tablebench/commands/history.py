@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import counted
 
 
 def add_parser(commands: Any) -> None:
@@ -28,32 +27,17 @@ def add_parser(commands: Any) -> None:
         help="run folder, folder that contains some at any depth, or git:BRANCH[:PATH] for run "
         "folders on a branch of the repository here",
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the charts")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
-    parser.set_defaults(lines=_history)
+    add_outputs(parser)
+    parser.set_defaults(answer=_history)
 
 
-def _history(options: argparse.Namespace) -> tuple[list[str], int]:
+def _history(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.history import history_of, read_places_of_runs
-    from pytest_tablebench.reports.history_text import history_json, history_lines
+    from pytest_tablebench.reports.history import history_json, history_report
 
     runs, problems = read_places_of_runs(options.runs, repository=Path.cwd())
     if not runs:
         more = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
         raise DataError(f"no run can be shown: {'; '.join(problems[:5])}{more}")
     history = history_of(runs)
-    if options.page is not None:
-        from pytest_tablebench.reports.html.history import write_history
-
-        write_history(history, options.page, problems)
-    if options.json:
-        return [json.dumps(history_json(history, problems), indent=2)], 0
-    lines = history_lines(history)
-    if problems:
-        lines += ["", f"not shown: {counted(len(problems), 'problem')}"]
-        lines += [f"  {problem}" for problem in problems]
-    if options.page is not None:
-        from pytest_tablebench.reports.terminal import short_path
-
-        lines += ["", f"page: {short_path(options.page)}"]
-    return lines, 0
+    return CommandAnswer(history_report(history, problems), history_json(history, problems))

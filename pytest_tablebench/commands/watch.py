@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs, add_yes, show_answer
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
@@ -75,10 +76,9 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="run folders and answers of the looks. Default: tablebench-watch",
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with a chart")
-    parser.add_argument("--issue", type=Path, metavar="FILE", help="write Markdown for an issue")
+    add_outputs(parser, markdown=["--issue"])
     parser.add_argument("--show", action="store_true", help="only judge the history; ask nothing")
-    parser.add_argument("--yes", action="store_true", help="ask the model, and pay for it")
+    add_yes(parser)
     parser.add_argument(
         "pytest_arguments",
         nargs="*",
@@ -91,7 +91,7 @@ def add_parser(commands: Any) -> None:
 def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.drift import judge_watch, read_history
     from pytest_tablebench.commands._project_runs import PendingAnswers
-    from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
+    from pytest_tablebench.reports.watch import watch_json, watch_report
     from pytest_tablebench.results import PENDING_CODE
 
     if options.canary < 1 or options.repeats < 2:
@@ -115,17 +115,8 @@ def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
         history = history.with_entry(entry)
         _open_file(options).unlink(missing_ok=True)
     verdict = judge_watch(history)
-    lines = watch_lines(verdict)
-    if options.page is not None:
-        from pytest_tablebench.reports.html.watch import write_watch_page
-
-        write_watch_page(options.page, verdict)
-        lines.append(f"page: {printable(str(options.page))}")
-    if options.issue is not None:
-        with writing(f"--issue: cannot write {options.issue}"):
-            write_whole(options.issue, watch_markdown(verdict))
-        lines.append(f"issue: {printable(str(options.issue))}")
-    return lines, verdict.exit_code
+    answer = CommandAnswer(watch_report(verdict), watch_json(verdict), verdict.exit_code)
+    return [], show_answer(options, answer)
 
 
 def _entry(options: argparse.Namespace, project: str, history: History | None) -> HistoryEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pytest_tablebench.documents.document import (
     Block,
@@ -23,6 +24,9 @@ __all__ = ["terminal_lines"]
 
 _LONGEST = 2000
 """The most characters of a sentence."""
+
+_FOLDED = 10
+"""The most rows or items of a fold."""
 
 _LONGEST_CELL = 100
 _WIDTH = 120
@@ -69,7 +73,13 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
         case Fold(title, inner):
             yield _sentence(title)
             room = None if width is None else width - 2
-            yield from (f"  {line}".rstrip() for line in terminal_lines(inner, width=room))
+            cut = [
+                replace(part, most=min(part.most, _FOLDED))
+                if isinstance(part, TableBlock | Listing)
+                else part
+                for part in inner
+            ]
+            yield from (f"  {line}".rstrip() for line in terminal_lines(cut, width=room))
 
 
 def _sentence(text: Text) -> str:

@@ -13,14 +13,17 @@ import pytest
 from pytest_tablebench.claims.drift import (
     History,
     HistoryEntry,
+    WatchVerdict,
     judge_watch,
     look_entry,
     read_history,
     reference_entry,
 )
+from pytest_tablebench.documents.html import save_document
+from pytest_tablebench.documents.markdown import markdown_text
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.reports.html.watch import write_watch_page
-from pytest_tablebench.reports.watch_text import watch_lines, watch_markdown
+from pytest_tablebench.reports.watch import watch_report
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.notices import Notices
@@ -157,6 +160,10 @@ def test_a_reference_without_answers_says_why() -> None:
         reference_entry(RunFacts.from_json(RUN), records(1), **facts(0))
 
 
+def watch_lines(verdict: WatchVerdict) -> list[str]:
+    return terminal_lines(watch_report(verdict).blocks)
+
+
 def test_a_drop_is_found_and_dated() -> None:
     looks = [look(n, wrong=8 if n > 10 else 0) for n in range(1, 21)]
     verdict = judge_watch(history(*looks))
@@ -203,7 +210,8 @@ def test_a_reference_of_an_earlier_version_is_replaced() -> None:
     earlier = replace(REFERENCE, setup={"package": "1.0", "prompts": REFERENCE.setup["prompts"]})
     verdict = judge_watch(History(Path("watch.jsonl"), (earlier, look(1))))
     assert (verdict.state, verdict.exit_code) == ("cannot tell", 11)
-    assert "earlier version: unknown to recorded; make a new one" in watch_lines(verdict)[-2]
+    text = "\n".join(watch_lines(verdict))
+    assert "earlier version: unknown to recorded; make a new one" in text
 
 
 def test_another_package_with_the_same_prompts_counts() -> None:
@@ -225,20 +233,22 @@ def test_page_and_issue_escape_what_others_wrote(tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\n::error::x @team"
     looks = [look(n, wrong=8 * (n > 2), fingerprint=hostile) for n in range(1, 9)]
     verdict = judge_watch(history(*looks))
-    write_watch_page(tmp_path / "page.html", verdict)
+    save_document(watch_report(verdict), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
-    assert page.count("<circle") == 8
-    assert "drift found" in page
+    assert page.count('fill="#000000" fill-opacity="0.6"') == 8  # a point for each look
+    assert (
+        page.partition("<body>")[2].count('stroke="#d55e00"') == 1
+    )  # the look at which drift was found
     assert "http" not in page.partition("<body>")[2]
-    markdown = watch_markdown(verdict)
+    markdown = markdown_text(watch_report(verdict).blocks)
     assert "@" not in markdown
     assert "<script" not in markdown
     assert not [line for line in markdown.splitlines() if line.startswith("::")]
 
 
 def test_a_page_without_looks_has_no_chart(tmp_path: Path) -> None:
-    write_watch_page(tmp_path / "page.html", judge_watch(history()))
+    save_document(watch_report(judge_watch(history())), tmp_path / "page.html")
     assert "<svg" not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -47,14 +47,15 @@ def test_the_table_has_each_run_and_what_changed(
     assert main(["history", str(runs), "--page", str(page)]) == 0
     printed = capsys.readouterr().out
     lines = printed.splitlines()
-    assert lines[0] == f"starter: {MODEL}, 2 runs"
-    first, change, second = lines[2:5]
-    assert first.split()[:3] == ["2026-03-01", "08:00", f"{scope(runs / 'one')['performance']:.3f}"]
-    assert change == f"    changed: {CHANGE}"
-    assert second.split()[:2] == ["2026-03-02", "08:00"]
+    at = lines.index("Changed between runs")
+    assert lines[at + 2].split(maxsplit=2) == ["1", "2026-03-02", CHANGE]
+    first, second = lines[lines.index("Figures") + 2 :][:2]
+    score = f"{scope(runs / 'one')['performance']:.3f}"
+    assert first.split()[:4] == ["2026-03-01", "08:00", MODEL, score]
+    assert (second.split()[0], second.split()[-1]) == ("2026-03-02", "1")
     assert f"  {runs / 'torn'}: run.json cannot be read: it is torn or damaged" in lines
     soup = BeautifulSoup(page.read_text("utf-8"), "html.parser")
-    assert len(soup.select("#panel-1 ~ .plots figure svg")) == 3
+    assert len(soup.select("#section-1 ~ .plots figure svg")) == 3
     assert CHANGE in soup.text
     assert "torn: run.json cannot be read: it is torn or damaged" in soup.text
     assert not soup.select("script[src], link, img")
@@ -62,7 +63,7 @@ def test_the_table_has_each_run_and_what_changed(
 
 def test_json_has_runs_panels_and_problems(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     places = [str(runs / name) for name in ("two", "one", "torn")]
-    assert main(["history", *places, "--json"]) == 0
+    assert main(["history", *places, "--json=-"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert [run["start"][:10] for run in content["runs"]] == ["2026-03-01", "2026-03-02"]
     [panel] = content["panels"]
@@ -138,7 +139,7 @@ def test_runs_on_a_branch_are_those_on_disk(
 ) -> None:
     outputs = []
     for source in (place, str(runs)):
-        assert main(["history", source, "--json"]) == 0
+        assert main(["history", source, "--json=-"]) == 0
         outputs.append(json.loads(capsys.readouterr().out))
     assert outputs[0]["panels"] == outputs[1]["panels"]
     assert [run["place"] for run in outputs[0]["runs"]] == [
@@ -168,7 +169,7 @@ def test_a_branch_of_origin_and_faults_of_places(
         "git:",
         "git:main",
     ]
-    assert main(["history", *places, "--json"]) == 0
+    assert main(["history", *places, "--json=-"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert len(content["runs"]) == 2
     assert content["problems"][1:] == [
