@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ class RunVerdict:
     @property
     def gate_entries(self) -> list[dict[str, Any]]:
         """The results of the gates, as in `run.json`."""
-        return [asdict(result) for result in self.gates]
+        return [result.entry() for result in self.gates]
 
 
 def judge_run(

@@ -67,10 +67,10 @@ def _row(result: GateResult) -> tuple[str, ...]:
     return (
         printable(result.gate, 80),
         result.state,
-        figure(result.estimate, _DIGITS),
+        figure(result.value, _DIGITS),
         interval(result.interval or result.clopper_pearson, _DIGITS, sign=sign),
         figure(result.bound, _DIGITS),
         result.method or "-",
-        counted(result.n_cases or 0, "case") if of_cases else str(result.n_examples),
+        counted(result.n_cases or 0, "case") if of_cases else str(result.examples),
         "-" if of_cases else str(result.n_left_out),
     )

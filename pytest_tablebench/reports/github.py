@@ -141,10 +141,10 @@ def _gate_table(gates: Sequence[GateResult]) -> list[str]:
         (
             code(gate.gate),
             f"{_ICONS[gate.state]} {gate.state}",
-            number(gate.estimate),
+            number(gate.value),
             interval(gate.interval or gate.clopper_pearson),
             number(gate.bound),
-            str(gate.n_examples) if gate.n_cases is None else counted(gate.n_cases, "case"),
+            str(gate.examples) if gate.n_cases is None else counted(gate.n_cases, "case"),
             "<br>".join(code(text, 600) for text in (gate.reason, gate.needs) if text),
         )
         for gate in gates

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.migration import (
     Change,
     JudgedScope,
@@ -88,7 +87,7 @@ def _candidates(migrations: Sequence[Migration]) -> doc.TableBlock:
     rows = []
     for number, migration in enumerate(migrations):
         new = migration.new
-        changes = [scope.result.estimate for scope in migration.datasets]
+        changes = [scope.result.value for scope in migration.datasets]
         worst = min((change for change in changes if change is not None), default=None)
         rows.append(
             (
@@ -175,10 +174,10 @@ def _scopes(scopes: Sequence[JudgedScope], margin: float, reach: float) -> doc.T
             (
                 doc.Code(scope.label, 80),
                 doc.StateWord(_CLAIMS[scope.result.state], scope.result.state, scope.result.reason),
-                Estimate(scope.result.estimate, *(scope.result.interval or ())),
+                scope.result,
                 doc.Figure(scope.before),
                 doc.Figure(scope.after),
-                doc.Figure(scope.result.n_examples, "count"),
+                doc.Figure(scope.result.examples, "count"),
                 None if scope.further is None else doc.Figure(scope.further, "count"),
             ),
             "whole" if scope.kind == "dataset" else "",

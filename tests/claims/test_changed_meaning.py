@@ -35,13 +35,13 @@ def test_pass_at_k_counts_unchanged_tables_only():
         assert repeats["left_out"] == {"1": 0, "2": 0}
         assert repeats["spread"]["disagree"] == 0.5
     [gate] = judge_gates(RECORDS, ["d.pass_rate >= 0.5"])
-    assert gate.estimate == repeats["pass_at_k"]["1"]
+    assert gate.value == repeats["pass_at_k"]["1"]
 
 
 def test_the_pass_rate_of_a_test_and_its_gate_count_unchanged_tables_only():
     [check] = summarize(RECORDS)["benchmarks"]["d"]["datasets"]["d"]["checks"].values()
     [gate] = judge_gates(RECORDS, ["d::test_it.pass_rate >= 0.5"])
-    assert check["pass_rate"] == gate.estimate == pytest.approx(0.75)
+    assert check["pass_rate"] == gate.value == pytest.approx(0.75)
     assert (check["n_cases"], check["failed"]) == (2, 1)
     assert check["ci95"] == list(present(gate.interval))
 

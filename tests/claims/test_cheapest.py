@@ -203,5 +203,5 @@ def test_an_effort_is_never_both_not_worse_and_worse(pairs: list[tuple[float, fl
 def test_a_name_in_brackets_is_an_effort_last() -> None:
     cells = records({"none": [0.0, 0.0], "high": [1.0, 1.0]})
     texts = ["d[none].performance >= 0.5", "d[effort=none].performance >= 0.5"]
-    estimates = [result.estimate for result in judge_gates(cells, texts)]
+    estimates = [result.value for result in judge_gates(cells, texts)]
     assert estimates == [0.5, 0.0]  # the perturbation none, with both efforts; the effort none

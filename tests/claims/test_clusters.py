@@ -68,11 +68,11 @@ def test_a_record_keeps_its_cluster_and_a_record_of_schema_1_has_none():
 def test_a_gate_treats_tables_as_independent():
     [named] = judge_gates(run(), ["d.performance >= 0"])
     assert named.se == pytest.approx(math.sqrt(0.04))
-    assert (named.df, named.n_examples, named.n_clusters) == (1, 4, 2)
+    assert (named.df, named.examples, named.clusters) == (1, 4, 2)
     assert "examples use 2 tables" in " ".join(named.notes)
     [unnamed] = judge_gates(run(tables=None), ["d.performance >= 0"])
     assert unnamed.se == pytest.approx(math.sqrt(0.16 / 3 / 4))
-    assert (unnamed.df, unnamed.n_clusters) == (3, None)
+    assert (unnamed.df, unnamed.clusters) == (3, None)
 
 
 def test_all_figures_of_a_summary_treat_tables_as_independent():
@@ -94,7 +94,7 @@ def test_examples_that_all_share_one_table_count_as_independent():
     single_table = summarize(run(tables="tttt"))["benchmarks"]["d"]
     assert (single_table["ci95"], single_table["n_clusters"]) == (alone["ci95"], 1)
     [gate] = judge_gates(run(tables="tttt"), ["d.performance >= 0"])
-    assert (gate.df, gate.n_clusters) == (3, 1)
+    assert (gate.df, gate.clusters) == (3, 1)
     assert "use one table" in " ".join(gate.notes)
 
 

@@ -114,9 +114,9 @@ def test_gates_and_comparisons_compute_the_same_difference(tmp_path_factory, run
     results = judge_gates(list(read_records(second)), gates, list(read_records(first)))
     for measure, result in zip(measures, results, strict=True):
         difference = toy(comparison, measure)
-        assert difference.examples == result.n_examples
-        if result.n_examples:
+        assert difference.examples == result.examples
+        if result.examples:
             assert difference.left_out == result.n_left_out
-            assert difference.value == pytest.approx(result.estimate, abs=1e-12)
+            assert difference.value == pytest.approx(result.value, abs=1e-12)
         if result.interval is not None and result.state != "undecided":
             assert difference.interval == pytest.approx(result.interval, abs=1e-9)

@@ -30,8 +30,8 @@ from tests.support.present import present
 def test_the_estimate_is_a_mean_over_examples_not_cases():
     records = [cell(0, 1.0), cell(0, 1.0, cell="t/p"), cell(0, 1.0, cell="u/p"), cell(1, 0.0)]
     result = judge("d.performance >= 0.5", records)
-    assert result.estimate == 0.5
-    assert result.n_examples == 2
+    assert result.value == 0.5
+    assert result.examples == 2
     assert result.state_point == "holds"
 
 
@@ -42,7 +42,7 @@ def test_a_filter_selects_a_serializer_a_perturbation_or_both():
         for name, score in (("a/x", 0.1), ("a/y", 0.2), ("b/x", 0.4), ("b/y", 0.8))
     ]
     for name, mean in {"[a]": 0.15, "[x]": 0.25, "[b][y]": 0.8, "[y][b]": 0.8}.items():
-        assert judge(f"d{name}.performance >= 0", records).estimate == pytest.approx(mean)
+        assert judge(f"d{name}.performance >= 0", records).value == pytest.approx(mean)
 
 
 def test_equal_scores_have_an_interval_for_unseen_examples():
@@ -56,7 +56,7 @@ def test_a_paired_interval_agrees_with_one_worked_out_by_hand():
     # d = .1, .2, .3: mean .2, s = .1, t_.975 with 2 df = 4.3027, half = .2484.
     new, old = rows([0.5, 0.6, 0.7]), rows([0.4, 0.4, 0.4])
     result = judge("d.performance >= baseline - 0.05", new, old)
-    assert result.estimate == pytest.approx(0.2)
+    assert result.value == pytest.approx(0.2)
     assert result.interval == pytest.approx((0.2 - 0.24841, 0.2 + 0.24841), abs=1e-4)
     assert (result.method, result.df, result.state) == ("t", pytest.approx(2), "holds")
     assert paired_bounds(present(moments([[0.1, 0.2, 0.3]])))[:2] == pytest.approx(result.interval)
@@ -134,8 +134,8 @@ def test_only_cells_answered_in_both_runs_are_compared():
     new = [*rows([0.5, None, 0.5, 0.7]), cell(4, 0.9), cell(0, 1.0, cell="t/p")]
     old = [*rows([0.4, 0.4, None, 0.5]), cell(9, 0.1)]
     result = judge("d.performance >= baseline", new, old)
-    assert result.estimate == pytest.approx(0.15)
-    assert (result.n_examples, result.n_left_out, result.n_left_out_baseline) == (2, 2, 2)
+    assert result.value == pytest.approx(0.15)
+    assert (result.examples, result.n_left_out, result.n_left_out_baseline) == (2, 2, 2)
     assert (result.n_not_asked, result.n_not_asked_baseline) == (1, 1)
     assert result.no_answer == pytest.approx(1 / 6)
     assert result.baseline_no_answer == pytest.approx(1 / 5)
@@ -183,8 +183,8 @@ def grid(examples, *, missing=()):
 
 def test_robustness_counts_complete_examples_only():
     result = judge("d.robustness >= 0.1", grid(10, missing={(0, "a/x"), (1, "b/x")}))
-    assert result.estimate == pytest.approx(0.5)
-    assert (result.n_examples, result.n_left_out, result.state) == (8, 2, "holds")
+    assert result.value == pytest.approx(0.5)
+    assert (result.examples, result.n_left_out, result.state) == (8, 2, "holds")
     # Worst case: the two incomplete examples have the range 1. Best case: they have the range 0.
     assert result.worst_case == pytest.approx(((8 * 0.5) / 10, (8 * 0.5 + 2) / 10))
     result = judge("d.robustness >= 0.1", grid(10, missing={(n, "a/x") for n in range(3)}))
@@ -196,7 +196,7 @@ def test_robustness_counts_complete_examples_only():
 def test_robustness_needs_two_configurations_and_equal_grids():
     one_serializer = [row for row in grid(10) if row["serializer"] == "a"]
     result = judge("d.robustness >= 0.9", one_serializer)
-    assert (result.estimate, result.state) == (1.0, "undecided")
+    assert (result.value, result.state) == (1.0, "undecided")
     assert "one configuration" in result.reason
     result = judge("d.robustness >= baseline - 0.5", grid(10), one_serializer)
     assert result.state == "undecided"
@@ -231,7 +231,7 @@ def test_point_judges_the_estimate_alone():
     assert [result.state for result in results] == ["holds", "fails"]
     assert all("estimate alone" in result.reason for result in results)
     nothing = judge("d.performance >= 0.5", rows([None]), point=True)
-    assert (nothing.state, nothing.estimate) == ("undecided", None)
+    assert (nothing.state, nothing.value) == ("undecided", None)
 
 
 def test_rounding_errors_of_floats_do_not_change_a_result():
@@ -333,7 +333,7 @@ def test_a_scope_with_missing_files_is_not_judged_on_the_rest(gate, shrunk, poin
 
 def test_benchmarks_are_read_from_the_records():
     records = rows([0.2] * 4, benchmark="b") + rows([0.6] * 4, dataset="e", benchmark="b")
-    assert judge("b.performance >= 0", records).estimate == pytest.approx(0.4)
+    assert judge("b.performance >= 0", records).value == pytest.approx(0.4)
 
 
 def test_wrong_arguments_are_refused():
@@ -399,7 +399,7 @@ def test_the_interval_contains_the_estimate_in_any_order_of_records(pairs):
     for gate, base in (("d.performance >= 0.5", None), ("d.performance >= baseline", old)):
         result = judge(gate, new, base)
         low, high = result.interval
-        assert low - 1e-9 <= result.estimate <= high + 1e-9
+        assert low - 1e-9 <= result.value <= high + 1e-9
         assert judge(gate, new[::-1], base and base[::-1]) == result
 
 

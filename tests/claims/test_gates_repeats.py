@@ -22,7 +22,7 @@ def cell(example: str, score: float | None, repeat: int = 1, serializer: str = "
 
 
 def estimates(cells: list[ScoreRow]) -> list[float | None]:
-    return [result.estimate for result in judge_gates(cells, GATES)]
+    return [result.value for result in judge_gates(cells, GATES)]
 
 
 def test_a_cell_has_the_mean_of_its_answered_repeats():
@@ -42,9 +42,9 @@ def test_a_cell_has_the_mean_of_its_answered_repeats():
         *(cell("b", None, n, "csv") for n in (1, 2, 3)),
     ]
     performance, pass_rate, _, no_answer = judge_gates(cells, GATES)
-    assert performance.estimate == pytest.approx(0.5)
-    assert pass_rate.estimate == pytest.approx((3 / 4 + 1 / 3) / 2)
-    assert performance.n_examples == 2
+    assert performance.value == pytest.approx(0.5)
+    assert pass_rate.value == pytest.approx((3 / 4 + 1 / 3) / 2)
+    assert performance.examples == 2
     # 4 of 10: repeats are counted, not cells.
     assert (no_answer.n_no_answer, no_answer.n_cases) == (4, 10)
     assert performance.no_answer == pytest.approx(0.4)
@@ -74,12 +74,12 @@ def test_repeating_every_answer_changes_only_counts(values, times, random):
     often = [replace(case, repeat=repeat) for case in once for repeat in range(1, times + 1)]
     random.shuffle(often)
     for single, repeated in zip(judge_gates(once, GATES), judge_gates(often, GATES), strict=True):
-        assert (single.estimate, single.interval, single.state) == (
-            repeated.estimate,
+        assert (single.value, single.interval, single.state) == (
+            repeated.value,
             repeated.interval,
             repeated.state,
         )
-        assert (single.n_examples, single.n_left_out) == (repeated.n_examples, repeated.n_left_out)
+        assert (single.examples, single.n_left_out) == (repeated.examples, repeated.n_left_out)
         if single.n_cases is not None:
             assert repeated.n_cases == times * single.n_cases
 
@@ -92,8 +92,8 @@ def test_a_model_is_never_worse_than_itself_at_any_number_of_repeats(first, seco
         for case in [cell(f"e{place}", score) for place, score in enumerate(values)]
     ]
     [result] = judge_gates(cells, ["d.performance >= baseline"], cells)
-    assert result.state_point == ("undecided" if result.estimate is None else "holds")
-    assert result.estimate in {None, 0}
+    assert result.state_point == ("undecided" if result.value is None else "holds")
+    assert result.value in {None, 0}
 
 
 def test_answers_are_identical_only_if_every_repeat_is():

@@ -86,7 +86,7 @@ def test_a_run_without_tags_can_be_the_baseline():
     new = [r for n in range(20) for r in example(f"e{n}", "aab", "a", tags={"k": str(n % 2)})]
     old = [replace(record, tags={}) for record in new]
     result = judge_one(new, "d{k=1}.performance >= baseline - 0.05", baseline=old)
-    assert (result.n_examples, result.n_not_asked, result.estimate) == (10, 0, 0.0)
+    assert (result.examples, result.n_not_asked, result.value) == (10, 0, 0.0)
 
 
 def test_an_unknown_tag_value_is_named_with_the_values_of_the_run():
@@ -103,7 +103,7 @@ def test_a_gate_on_a_part_uses_the_examples_that_have_the_part():
         cell(f"e{n}", "html", float(n % 2), parts={"ecr": 1.0} if n < 30 else {}) for n in range(40)
     ]
     result = judge_one(records, "d.ecr >= 0.6")
-    assert (result.state, result.estimate, result.n_examples, result.n_left_out) == (
+    assert (result.state, result.value, result.examples, result.n_left_out) == (
         *("holds", 1.0, 30, 10),
     )
     assert result.reason.startswith("the 95 % interval of the mean ecr, ")
@@ -138,8 +138,8 @@ def test_changed_meaning_is_a_separate_measure():
         "robustness over one configuration"
     )
     result = judge_one(both, "d.changed_meaning <= 0.2")
-    assert (result.state, result.estimate, result.n_examples) == ("holds", 0.0, 30)
-    assert judge_one(both, "d[no_table].performance <= 0.2").estimate == 0.0
+    assert (result.state, result.value, result.examples) == ("holds", 0.0, 30)
+    assert judge_one(both, "d[no_table].performance <= 0.2").value == 0.0
     assert judge_one(both, "all.no_answer <= 0").n_cases == 60
     assert "no case of this scope" in judge_one(plain, "d.changed_meaning <= 0.2").reason
 
@@ -157,7 +157,7 @@ def test_a_perturbation_that_applies_to_some_examples_leaves_none_out(measure):
     ]
     [result] = judge_gates(records, [f"d.{measure} >= 0.1"])
     # All eight score 1 in both formats: the lower end of Clopper-Pearson is .025 ** (1 / 8) = .63.
-    assert (result.estimate, result.n_examples, result.n_left_out) == (1.0, 8, 0)
+    assert (result.value, result.examples, result.n_left_out) == (1.0, 8, 0)
     assert result.state == "holds"
 
 
@@ -168,10 +168,8 @@ def test_the_part_memory_is_over_cases_with_a_changed_answer():
         for n, parts in enumerate([{"memory": 1.0}] * 3 + [{"memory": 0.0}] * 27)
     ]
     judged = judge_one([*plain, *changed], "d.memory <= 0.4")
-    assert (judged.state, judged.estimate, judged.n_examples) == ("holds", pytest.approx(0.1), 30)
-    assert (
-        judge_one([*plain, *changed], "d[counterfactual].memory <= 0.4").estimate == judged.estimate
-    )
+    assert (judged.state, judged.value, judged.examples) == ("holds", pytest.approx(0.1), 30)
+    assert judge_one([*plain, *changed], "d[counterfactual].memory <= 0.4").value == judged.value
 
 
 def test_the_stopping_rule_decides_slices_and_parts_only_at_the_end():
@@ -187,7 +185,7 @@ def test_the_stopping_rule_decides_slices_and_parts_only_at_the_end():
         rule.feed(record)
         assert not rule.decided
     rule.feed(order(records)[-1])
-    states = [(result.state, result.n_examples) for result in rule.results()]
+    states = [(result.state, result.examples) for result in rule.results()]
     assert states == [("holds", 12), ("holds", 24), ("holds", 24)]
 
 

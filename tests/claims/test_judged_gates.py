@@ -86,10 +86,10 @@ def test_without_labels_a_gate_on_marks_is_undecided(world: World) -> None:
     assert [result.state for result in results] == ["undecided"] * 5 + ["holds"]
     assert all(result.reason.startswith("judge not calibrated") for result in results[:5])
     for result in judged(run, *GATES, point=True):
-        assert (result.state, result.estimate) == ("undecided", None)
+        assert (result.state, result.value) == ("undecided", None)
     accepted = judged(run, *GATES, uncalibrated=True)
     assert accepted[0].state == "holds"
-    assert accepted[0].estimate == pytest.approx(0.8)
+    assert accepted[0].value == pytest.approx(0.8)
 
 
 def test_labels_correct_a_lenient_judge(world: World) -> None:
@@ -97,7 +97,7 @@ def test_labels_correct_a_lenient_judge(world: World) -> None:
     at_least_half, *others = judged(run, *GATES)
     assert [result.state for result in others] == ["fails"] * 3
     # The truth is .6; the judge alone says .8.
-    assert at_least_half.estimate == pytest.approx(0.6, abs=0.06)
+    assert at_least_half.value == pytest.approx(0.6, abs=0.06)
     assert at_least_half.interval is not None
     assert at_least_half.interval[0] < 0.6 < at_least_half.interval[1] < 0.75
     assert at_least_half.notes[-1].startswith("Corrected by 100 labels of people; the judge alone")
@@ -151,7 +151,7 @@ def test_a_scope_with_another_dataset_corrects_only_the_judged_one(world: World)
     [whole, alone, plain] = judged(
         run, "b.performance >= 0.7", "d.performance >= 0.5", "plain.performance >= 0.3"
     )
-    assert whole.estimate == pytest.approx((alone.estimate or 0) / 2 + 0.25)
+    assert whole.value == pytest.approx((alone.value or 0) / 2 + 0.25)
     assert whole.state == "fails"
     assert (plain.method, plain.state) == ("effective Clopper-Pearson", "holds")
     assert whole.se == pytest.approx(((alone.se or 0) ** 2 / 4 + (plain.se or 0) ** 2 / 4) ** 0.5)
@@ -166,7 +166,7 @@ def test_a_baseline_needs_labels_too_and_equal_answers_differ_by_nothing(world: 
     write_labels(old.path, world.labels(100))
     [result] = judged(run, gate, baseline=load_run(old.path))
     assert result.state == "holds"
-    assert result.estimate == pytest.approx(0, abs=1e-9)
+    assert result.value == pytest.approx(0, abs=1e-9)
 
 
 def test_rejudge_uses_the_labels_of_the_folder(world: World, capsys: Any) -> None:

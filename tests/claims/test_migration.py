@@ -72,7 +72,7 @@ def test_better_on_average_and_worse_on_one_slice_is_a_no(tmp_path: Path) -> Non
     new = [0] * 17 + [1] * 3 + [1] * 20
     migration = judged(tmp_path, old, new)
     [whole] = migration.datasets
-    assert whole.result.estimate == pytest.approx(0.15)  # 17 lost, 23 gained of 40
+    assert whole.result.value == pytest.approx(0.15)  # 17 lost, 23 gained of 40
     assert migration.verdict == "no"
     # -.7 -+ 2.093 * .7327 / sqrt(20), cut at -1.
     assert migration.reasons == (
@@ -120,7 +120,7 @@ def test_a_small_slice_does_not_prevent_a_yes(tmp_path: Path) -> None:
 
 def test_missing_answers_are_a_no_although_they_are_in_no_pair(tmp_path: Path) -> None:
     migration = judged(tmp_path, [1] * 40, [None] * 4 + [1] * 36)
-    assert migration.datasets[0].result.estimate == 0
+    assert migration.datasets[0].result.value == 0
     assert migration.verdict == "no"
     assert "4 of 40 cases have no answer (0.1)" in migration.reasons[0]
     assert "timeout 4" in migration.reasons[0]

@@ -172,7 +172,7 @@ def test_the_runs_of_several_models_have_one_exit_code(codes: list[int | None], 
 
 def test_decisions_against_another_baseline_are_discarded(tmp_path: Path) -> None:
     texts = ["d.performance >= 0.5", "d.performance >= baseline - 0.1"]
-    entries = [asdict(GateResult(gate=text, bound=0.5, state="holds")) for text in texts]
+    entries = [GateResult(gate=text, bound=0.5, state="holds").entry() for text in texts]
     run = {"cases_saved": 3, "gates": entries, "baseline": str(tmp_path / "old")}
 
     def standing(run: dict[str, Any], baseline: Path | None) -> list[str]:

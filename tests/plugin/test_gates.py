@@ -437,8 +437,8 @@ def test_judge_gates_returns_the_results_of_the_run(bench):
     records = [json.loads(line) for line in lines]
     [result] = pytest_tablebench.judge_gates(records, [GATE])
     [kept] = bench.gates()
-    assert (result.estimate, result.state, result.n_examples) == (0.9, "holds", 30)
-    assert [result.estimate, list(present(result.interval))] == [kept["estimate"], kept["interval"]]
+    assert (result.value, result.state, result.examples) == (0.9, "holds", 30)
+    assert [result.value, list(present(result.interval))] == [kept["estimate"], kept["interval"]]
     assert "judge_gates" in dir(pytest_tablebench)
 
 

@@ -49,14 +49,14 @@ def test_differences_to_a_baseline_show_their_sign():
 
 
 def test_unknown_values_are_dashes_and_text_is_escaped():
-    result = GateResult(gate="\x1b[2Jx", estimate=None, bound=0.5, reason="a\nb\u202e")
+    result = GateResult(gate="\x1b[2Jx", value=None, bound=0.5, reason="a\nb\u202e")
     lines = gate_lines([result], RunFacts())
     assert columns(lines[1])[1:5] == ["undecided", "-", "-", "0.5000"]
     assert all(line.isprintable() for line in lines)
 
 
 def test_every_verdict_names_its_stored_answers_and_unusable_rows():
-    result = GateResult(gate="toy.pass_rate >= 0.5", estimate=0.6, bound=0.5, state="holds")
+    result = GateResult(gate="toy.pass_rate >= 0.5", value=0.6, bound=0.5, state="holds")
     run = {
         "model": "m",
         "start": "2026-03-04T12:00:00+00:00",

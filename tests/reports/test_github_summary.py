@@ -68,10 +68,11 @@ SUMMARY = summarize(
 def gate(state: Any, text: str = "torr.performance >= 0.5", **changes: Any) -> GateResult:
     facts: dict[str, Any] = {
         "gate": text,
-        "estimate": 0.52,
+        "value": 0.52,
         "bound": 0.5,
-        "interval": (0.45, 0.59),
-        "n_examples": 2,
+        "low": 0.45,
+        "high": 0.59,
+        "examples": 2,
         "state": state,
         "reason": "The interval holds the bound.",
     }
@@ -140,7 +141,7 @@ def test_the_gate_table_has_a_row_per_gate() -> None:
     text = summary_markdown(
         RunFacts.from_json(RUN),
         SUMMARY,
-        [gate("undecided"), gate("holds", "run.cost <= 20", interval=None)],
+        [gate("undecided"), gate("holds", "run.cost <= 20", low=None)],
     )
     table_rows = rows(text)
     assert table_rows[1] == [

@@ -13,7 +13,7 @@ def test_the_measure_no_answer_is_a_count():
     assert (result.n_cases, result.n_no_answer) == (100, 2)
     assert judge("all.no_answer <= 0.019", records).state == "fails"
     against = judge("all.no_answer <= baseline + 1 %", records, rows([1.0] * 99 + [None]))
-    assert (against.estimate, against.state) == (pytest.approx(0.01), "holds")
+    assert (against.value, against.state) == (pytest.approx(0.01), "holds")
 
 
 def test_cut_off_and_truncated_replies_are_counts():
@@ -22,16 +22,16 @@ def test_cut_off_and_truncated_replies_are_counts():
     for row in records[97:]:
         row |= {"reason": "cut_off"}
     cut = judge("all.cut_off <= 3 %", records)
-    assert (cut.estimate, cut.state, cut.method) == (0.03, "holds", "count")
+    assert (cut.value, cut.state, cut.method) == (0.03, "holds", "count")
     assert cut.reason.startswith("3 of 100 cases were cut off before an answer (0.03)")
     assert (cut.no_answer, cut.n_no_answer) == (None, None)
     assert judge("all.cut_off <= 0.029", records).state == "fails"
     truncated = judge("all.truncated <= 1 %", records)
-    assert (truncated.estimate, truncated.state) == (0.01, "holds")
+    assert (truncated.value, truncated.state) == (0.01, "holds")
     assert truncated.reason.startswith("1 of 100 cases has a truncated answer")
-    assert judge("all.no_answer <= 4 %", records).estimate == 0.04
+    assert judge("all.no_answer <= 4 %", records).value == 0.04
     against = judge("all.cut_off <= baseline + 1 %", records, rows([1.0] * 100))
-    assert (against.estimate, against.state) == (0.03, "fails")
+    assert (against.value, against.state) == (0.03, "fails")
 
 
 def test_failures_that_cluster_in_examples_widen_the_interval():
@@ -42,7 +42,7 @@ def test_failures_that_cluster_in_examples_widen_the_interval():
         for name in names
     ]
     result = judge("all.no_answer <= 0.5", records)
-    assert result.estimate == 0.25
+    assert result.value == 0.25
     exact, effective = result.clopper_pearson, result.effective_interval
     assert effective[0] < exact[0] < 0.25 < exact[1] < effective[1]
 
@@ -73,4 +73,4 @@ def test_cost_is_compared_with_the_cost_of_the_baseline():
         run=RunFacts.from_json({"cost_usd": 5.0}),
         baseline_run=RunFacts.from_json({"cost_usd": 3}),
     )
-    assert (result.estimate, result.state) == (2.0, "fails")
+    assert (result.value, result.state) == (2.0, "fails")

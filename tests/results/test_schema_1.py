@@ -91,7 +91,7 @@ def test_gates_judge_a_run_of_schema_1():
     loose, paired = judge_gates(
         records, gates, records, run=RunFacts.from_json(run), baseline_run=RunFacts.from_json(run)
     )
-    assert (loose.state, loose.estimate) == ("undecided", 0.5)
+    assert (loose.state, loose.value) == ("undecided", 0.5)
     assert (paired.state, paired.identical) == ("undecided", True)
 
 

@@ -26,11 +26,10 @@ def gate_result(
     **facts: Any,
 ) -> GateResult:
     """Return a result, by default of a gate that fails."""
-    usual: dict[str, Any] = {"method": "t", "n_examples": 9, "state": "fails"}
+    usual: dict[str, Any] = {"method": "t", "examples": 9, "state": "fails"}
     usual["reason"] = "the interval is below the bound"
-    return GateResult(
-        gate=gate, estimate=estimate, bound=bound, interval=interval, **(usual | facts)
-    )
+    low, high = interval or (None, None)
+    return GateResult(gate=gate, value=estimate, bound=bound, low=low, high=high, **(usual | facts))
 
 
 def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:

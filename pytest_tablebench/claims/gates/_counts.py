@@ -70,10 +70,10 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         )
     return GateResult(
         gate=gate.text,
-        estimate=value,
+        value=value,
         bound=gate.bound,
         method="count",
-        n_examples=len(sizes),
+        examples=len(sizes),
         state=state,
         state_point=state,
         reason=f"{text}; {why}",
@@ -103,7 +103,7 @@ def evaluate_cost(gate: Gate, run: RunFacts | None, baseline: RunFacts | None) -
     state = decide(value, value, gate.bound, at_least=gate.at_least)
     return GateResult(
         gate=gate.text,
-        estimate=value,
+        value=value,
         bound=gate.bound,
         method="count",
         state=state,

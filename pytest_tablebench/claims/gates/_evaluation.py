@@ -187,7 +187,7 @@ def missing_result(
     if (other.state_point if point else other.state) == "holds":
         return result
     marks = "wrong" if gate.at_least else "right"
-    estimate = "unknown" if other.estimate is None else number(other.estimate)
+    estimate = "unknown" if other.value is None else number(other.value)
     if other.interval is not None and not point:
         estimate += f" ({' to '.join(map(number, other.interval))})"
     text = (
@@ -201,17 +201,18 @@ def missing_result(
 def _shifted(gate: Gate, result: GateResult, scopes: Scopes, other: Scopes) -> GateResult:
     """Return a result that labels corrected, moved as far as the marks alone move."""
     ends = [collect(gate, side).estimate for side in (scopes, other)]
-    if None in (*ends, result.estimate, result.interval):
+    if None in (*ends, result.value, result.interval):
         return result
     shift = ends[1] - ends[0]  # type: ignore[operator]
     estimate, low, high = (
         value + shift
-        for value in (result.estimate, *result.interval)  # type: ignore[misc]
+        for value in (result.value, *result.interval)  # type: ignore[misc]
     )
     return replace(
         result,
-        estimate=estimate,
-        interval=(low, high),
+        value=estimate,
+        low=low,
+        high=high,
         state=decide(low, high, gate.bound, at_least=gate.at_least),
         state_point=decide(estimate, estimate, gate.bound, at_least=gate.at_least),
     )
@@ -233,7 +234,7 @@ def unclear_result(
     text = (
         f"unclear replies count as wrong; if they were right, the estimate would be {{}}. {DECIDE}"
     )
-    text = text.format("unknown" if other.estimate is None else number(other.estimate))
+    text = text.format("unknown" if other.value is None else number(other.value))
     if result.state not in ("undecided", state):
         text = f"the gate {result.state} only because {text}"
         result = result.undecided(text)
@@ -257,9 +258,9 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         state_point = decide(estimate, estimate, gate.bound, at_least=gate.at_least)
     result = GateResult(
         gate=gate.text,
-        estimate=estimate,
+        value=estimate,
         bound=gate.bound,
-        n_examples=sample.n,
+        examples=sample.n,
         n_left_out=sample.left_out,
         state_point=state_point,
         level=1 - 2 * tail,
@@ -269,7 +270,7 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_left_out_baseline=sample.left_out_old,
         n_not_asked=sample.not_asked,
         n_not_asked_baseline=sample.not_asked_old,
-        n_clusters=sample.n_clusters,
+        clusters=sample.n_clusters,
     )
     judged = judged_result(gate, result, scopes, sample, tail)
     if judged is not None:
@@ -278,7 +279,7 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     if stats is None:
         result = replace(result, reason=sample.problem or _one_table(sample))
         return with_few(gate, result, tail) if len(sample.values) == 1 else result
-    result = replace(result, n_examples=stats.n)
+    result = replace(result, examples=stats.n)
     return _with_interval(gate, result, stats, sample, tail=tail, family=scopes.family)
 
 
@@ -294,7 +295,8 @@ def _with_interval(
     low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
     result = replace(
         result,
-        interval=(low, high),
+        low=low,
+        high=high,
         se=stats.paired_se if gate.baseline else stats.se,
         df=stats.df,
         method=method,
@@ -325,7 +327,7 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
     if gate.baseline and abs(gate.bound) < 1e-9 and result.state == "undecided":
         notes.append(margin_note(gate))
     if result.n_left_out:
-        total = result.n_examples + result.n_left_out
+        total = result.examples + result.n_left_out
         why = "" if gate.measure in ("robustness", "consistency") else ": they have no answer"
         why = f": they have no answer with {gate.part}" if gate.part else why
         left_out = out_of(result.n_left_out, total, "example")
@@ -338,14 +340,14 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
             notes.append(
                 f"{counted(count, 'example')} {'was' if count == 1 else 'were'} {predicate}."
             )
-    if result.n_clusters == 1 < result.n_examples:
+    if result.clusters == 1 < result.examples:
         notes.append(
-            f"All {result.n_examples:,} examples use one table: the interval describes "
+            f"All {result.examples:,} examples use one table: the interval describes "
             f"questions about this table only."
         )
-    elif result.n_clusters is not None and result.n_clusters < result.n_examples:
+    elif result.clusters is not None and result.clusters < result.examples:
         notes.append(
-            f"The {result.n_examples:,} examples use {counted(result.n_clusters, 'table')}; "
+            f"The {result.examples:,} examples use {counted(result.clusters, 'table')}; "
             f"the interval takes tables, not examples, as independent."
         )
     if result.no_answer and not gate.baseline:
@@ -361,9 +363,9 @@ def _point_result(result: GateResult) -> GateResult:
     if result.method == "count":
         return result
     text = "no estimate"
-    if result.estimate is not None:
+    if result.value is not None:
         word = "meets" if result.state_point == "holds" else "misses"
-        text = f"the estimate {number(result.estimate)} {word} the bound {number(result.bound)}"
+        text = f"the estimate {number(result.value)} {word} the bound {number(result.bound)}"
         text += "; judged on the estimate alone"
     elif result.reason:
         text = result.reason

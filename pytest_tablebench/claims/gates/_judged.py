@@ -47,7 +47,7 @@ def judged_result(
     labels, judged = scopes.labels, scopes.judged(gate)
     if labels is None or not judged:
         return None
-    undecided = replace(result, estimate=None, state="undecided", state_point="undecided", p=None)
+    undecided = replace(result, value=None, state="undecided", state_point="undecided", p=None)
     if sample.problem and not sample.values:
         return replace(undecided, reason=sample.problem)
     if gate.part is None and gate.measure not in _CORRECTED:
@@ -70,12 +70,13 @@ def judged_result(
     find_tail = whole.difference_tail if gate.baseline else whole.failure_tail
     result = replace(
         result,
-        estimate=estimate,
-        interval=(low, high),
+        value=estimate,
+        low=low,
+        high=high,
         se=whole.se,
         df=whole.df,
         method=METHOD,
-        n_examples=whole.n,
+        examples=whole.n,
         p=find_tail(gate.bound, above=gate.at_least),
         state=decide(low, high, gate.bound, at_least=gate.at_least),
         state_point=decide(estimate, estimate, gate.bound, at_least=gate.at_least),
@@ -191,4 +192,4 @@ def _missing(
 def without_labels(result: GateResult) -> GateResult:
     """Return the result of a gate on judged values that a stopping rule decided: undecided."""
     text = f"{_UNCALIBRATED}: a stopping rule cannot use labels; {ACCEPT}"
-    return replace(result.undecided(text), state_point="undecided", interval=None)
+    return replace(result.undecided(text), state_point="undecided", low=None, high=None)

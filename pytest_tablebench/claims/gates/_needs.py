@@ -39,7 +39,7 @@ def with_needs(
     verb = "hold" if (stats.mean > gate.bound) == gate.at_least else "fail"
     how_often = "" if stats.df is None else f" in {100 * POWER:.0f} % of runs"
     outcome = f"would make the gate {verb}{how_often} if the rates stay as measured"
-    more, tables = total - stats.n, result.n_clusters if stats.is_clustered else None
+    more, tables = total - stats.n, result.clusters if stats.is_clustered else None
     if tables is not None:
         planned, total = _whole_tables(total, stats.n, tables)
         more, outcome = planned - tables, f"{outcome}; {HINT}"
@@ -62,12 +62,12 @@ def with_few(gate: Gate, result: GateResult, tail: float) -> GateResult:
     Of a single example, all others are supposed to have its value. Several examples over one table
     say nothing about other tables.
     """
-    if result.estimate is None or not result.n_examples:
+    if result.value is None or not result.examples:
         return result
-    if result.n_examples > 1:
+    if result.examples > 1:
         text = f"examples over other tables would give the gate an interval; {HINT}"
-        return replace(result, needs=text if result.n_clusters == 1 else "")
-    return with_needs(gate, result, Moments(result.estimate, 0.0, None, 1, 1), tail)
+        return replace(result, needs=text if result.clusters == 1 else "")
+    return with_needs(gate, result, Moments(result.value, 0.0, None, 1, 1), tail)
 
 
 def planned_needs(gate: Gate, size: float, total: int, tables: int | None, tail: float) -> str:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.claims.claim import State
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.names import printable
 
+_ENTRY = (
+    "gate", "estimate", "bound", "interval", "se", "df", "method", "n_examples", "n_left_out",
+    "state", "state_point", "reason", "level", "p", "holm_marked", "identical", "worst_case",
+    "no_answer", "baseline_no_answer", "n_left_out_baseline", "n_not_asked",
+    "n_not_asked_baseline", "n_cases", "n_no_answer", "clopper_pearson", "effective_interval",
+    "notes", "n_clusters", "needs", "n_needed",
+)  # fmt: skip
+"""The names of a gate's result in `run.json`."""
+
+_FIELDS = {"estimate": "value", "n_examples": "examples", "n_clusters": "clusters"}
+"""The fields that have another name in `run.json`."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class GateResult:
+class GateResult(Estimate):
     """The result of one gate.
 
-    With a baseline, `estimate` and `interval` describe the difference (new minus old) and
-    `bound` is the margin. Otherwise they describe the measure itself. All three are shares of 1,
-    or dollars. Values that cannot be computed are None.
+    With a baseline, the estimate is the difference (new minus old) and `bound` is the margin.
+    Otherwise it is the measure itself. All are shares of 1, or dollars. Values that cannot be
+    computed are None.
 
     Args:
-        interval: the confidence interval at `level`.
-        n_examples: examples used; `n_left_out` were asked but are not usable.
+        n_left_out: examples that were asked but are not usable.
         n_not_asked: examples that only the baseline asked.
         n_not_asked_baseline: examples that only the run asked.
         state_point: the verdict of the estimate alone.
@@ -35,26 +47,19 @@ class GateResult:
         clopper_pearson: the exact interval of a count, with cases as independent.
         effective_interval: the interval of a count, with examples or tables as independent.
         notes: further sentences for the reader.
-        n_clusters: the number of tables (documents, paraphrase groups) of the used examples, which
-            the interval takes as independent; None if the records do not name them.
         needs: the number of examples or tables that would decide an undecided gate, as a sentence;
             "" if the gate is decided or more examples are not the remedy.
         n_needed: the number of all examples in that sentence; None if it names none.
     """
 
     gate: str
-    estimate: float | None = None
     bound: float
-    interval: tuple[float, float] | None = None
     se: float | None = None
     df: float | None = None
-    method: str | None = None
-    n_examples: int = 0
     n_left_out: int = 0
     state: State = "undecided"
     state_point: State = "undecided"
     reason: str = ""
-    level: float = 0.95
     p: float | None = None
     holm_marked: bool = False
     identical: bool = False
@@ -69,14 +74,17 @@ class GateResult:
     clopper_pearson: tuple[float, float] | None = None
     effective_interval: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
-    n_clusters: int | None = None
     needs: str = ""
     n_needed: int | None = None
 
     @property
     def further(self) -> int | None:
         """The number of examples that would decide the gate, without those that it has."""
-        return None if self.n_needed is None else self.n_needed - self.n_examples
+        return None if self.n_needed is None else self.n_needed - self.examples
+
+    def entry(self) -> dict[str, Any]:
+        """Return the result as in `run.json`."""
+        return {name: getattr(self, _FIELDS.get(name, name)) for name in _ENTRY}
 
     def undecided(self, reason: str) -> GateResult:
         """Return the result as undecided for a reason that more examples do not remedy."""
@@ -85,13 +93,17 @@ class GateResult:
 
 def stored_results(entries: Iterable[Any]) -> list[GateResult]:
     """Return the gate results in a `run.json`; skip malformed entries."""
-    names = {item.name for item in fields(GateResult)}
     results = []
     for entry in entries:
         if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
-            values = {name: value for name, value in entry.items() if name in names}
-            lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
-            results.append(GateResult(**(values | lists)))
+            values: dict[str, Any] = {
+                str(_FIELDS.get(name, name)): tuple(value) if isinstance(value, list) else value
+                for name, value in entry.items()
+                if name in _ENTRY
+            }
+            ends = values.pop("interval", None)
+            low, high = ends if isinstance(ends, tuple) and len(ends) == 2 else (None, None)
+            results.append(GateResult(**values, low=low, high=high))
     return results
 
 

@@ -206,7 +206,7 @@ def _failures(
         if scope.result.state != "fails":
             continue
         whole = wholes[scope.dataset]
-        change = whole.result.estimate
+        change = whole.result.value
         if scope is not whole and change is not None and change > 0:
             yield f"{scope.dataset} is better on average ({change:+.3f}), but {_worse(scope)}"
         else:
@@ -228,13 +228,13 @@ def _worse(scope: JudgedScope) -> str:
 def _shown(scope: JudgedScope) -> str:
     """Return the difference of a scope with its interval."""
     result = scope.result
-    if result.estimate is None or result.interval is None:
+    if result.value is None or result.interval is None:
         return f"{scope.label} unknown"
     low, high = result.interval
     subject = f"{scope.label} " if scope.kind == "dataset" else ""
     if result.identical:
         return f"{subject}identical answers ({low:+.3f} to {high:+.3f})"
-    return f"{subject}{result.estimate:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"{subject}{result.value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def _hold(count: int) -> str:

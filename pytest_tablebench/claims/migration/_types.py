@@ -63,7 +63,7 @@ class JudgedScope:
     """The non-inferiority of one dataset or slice.
 
     `name` is the serializer or `tag=value`; for a dataset, its name. `before` and `after` are means
-    over the same examples. `result.estimate` and `result.interval` describe after minus before,
+    over the same examples. `result` is the estimate of after minus before,
     `result.bound` is minus the margin. `further` is the number of examples that would decide it.
     """
 
@@ -157,7 +157,13 @@ class Migration:
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON values, with its schema number."""
-        return {"schema": SCHEMA, **asdict(self), "further_examples": self.further}
+        values = {"schema": SCHEMA, **asdict(self), "further_examples": self.further}
+        for name in ("scopes", "gates"):
+            values[name] = [
+                {**asdict(claim), "result": claim.result.entry()} for claim in getattr(self, name)
+            ]
+        values["answers"] = [result.entry() for result in self.answers]
+        return values
 
 
 def cheapest(migrations: Sequence[Migration]) -> Migration | None:
