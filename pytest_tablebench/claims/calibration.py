@@ -136,7 +136,7 @@ class JudgedFigure:
             "n_labels": self.n_labels,
             "n_cases": self.n_cases,
             "n_examples": self.naive.examples,
-            "rate": None if self.rate is None else asdict(self.rate),
+            "rate": None if self.rate is None else self.rate.entry(),
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,11 @@ class Estimate:
     def ci95(self) -> list[float] | None:
         """The interval as a list, for JSON."""
         return None if self.interval is None else list(self.interval)
+
+
+def span(bounds: Iterable[float], number: Callable[[float], str]) -> str:
+    """Return the ends of an interval as text; `number` formats an end."""
+    return " to ".join(map(number, bounds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.clusters import ClusteredMean, numbered
 from pytest_tablebench.claims.estimate import Estimate
@@ -313,21 +313,22 @@ def case_weights(examples: Sequence[Hashable], configurations: Sequence[Hashable
     )
 
 
-@dataclass(frozen=True)
-class RoganGladen:
-    """A rate corrected by the judge's sensitivity and specificity, with its interval.
+@dataclass(frozen=True, kw_only=True)
+class RoganGladen(Estimate):
+    """A rate corrected by the judge's sensitivity and specificity, cut to 0..1.
 
     Args:
-        rate: the estimate, cut to 0..1.
-        interval: the 95 % interval.
         sensitivity: the share of right answers that the judge calls right.
         specificity: the share of wrong answers that the judge calls wrong.
     """
 
-    rate: float
-    interval: tuple[float, float]
     sensitivity: float
     specificity: float
+
+    def entry(self) -> dict[str, Any]:
+        """Return the rate as in `summary.json`."""
+        shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
+        return {"rate": self.value, "interval": self.interval, **shares}
 
 
 def rogan_gladen(
@@ -364,4 +365,6 @@ def rogan_gladen(
     reach = z * math.sqrt(q * (1 - q) / n + p * p * of_se + (1 - p) ** 2 * of_sp) / power
     low, high = (min(1.0, max(0.0, end)) for end in (p + shift - reach, p + shift + reach))
     estimate = min(1.0, max(0.0, (rate + sp - 1) / (se + sp - 1)))
-    return RoganGladen(estimate, (low, high), se, sp)
+    return RoganGladen(
+        value=estimate, low=low, high=high, level=1 - 2 * tail, sensitivity=se, specificity=sp
+    )

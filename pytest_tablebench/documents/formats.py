@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal
 
+from pytest_tablebench.claims.estimate import span
 from pytest_tablebench.documents.document import Code, Figure, Interval, Kind, Piece
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
@@ -97,7 +98,7 @@ class NumberStyle:
 
     def interval(self, bounds: Sequence[float] | None, kind: Kind = "number") -> str:
         """Return `low to high`."""
-        return " to ".join(self.figure(end, kind) for end in bounds) if bounds else self.unknown
+        return span(bounds, lambda end: self.figure(end, kind)) if bounds else self.unknown
 
     def plain(self, piece: Piece) -> str:
         """Return a piece of a sentence as text that a writer has yet to escape."""
@@ -134,8 +135,7 @@ def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = Fa
     """Return `low to high`; with `sign`, the bounds of a difference."""
     if not bounds:
         return "-"
-    low, high = ((signed if sign else number)(bound, digits) for bound in bounds)
-    return f"{low} to {high}"
+    return span(bounds, lambda end: (signed if sign else number)(end, digits))
 
 
 def duration(seconds: float) -> str:

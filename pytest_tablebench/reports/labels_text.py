@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.documents.formats import number
+from pytest_tablebench.documents.formats import interval, number
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ CARRIED_OVER = (
 """The note on the reach of labels."""
 
 
-def _span(interval: Sequence[float] | None) -> str:
-    if interval is None:
-        return "no interval"
-    return f"{interval[0]:.3f} to {interval[1]:.3f}"
+def _span(bounds: Sequence[float] | None) -> str:
+    return "no interval" if bounds is None else interval(bounds)
 
 
 def _figure(figure: Estimate) -> str:

@@ -12,6 +12,7 @@ from pytest_tablebench.claims.estimate import (
     Moments,
     clopper_pearson,
     level_bounds,
+    span,
 )
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, number
@@ -63,10 +64,9 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     exact = clopper_pearson(lost, total, tail)
     why = "counts are judged without an interval"
     if not gate.baseline and decide(*exact, gate.bound, at_least=gate.at_least) == "undecided":
-        span = " to ".join(map(number, exact))
         why += (
             f", so the gate {state} for these cases although the interval of further cases, "
-            f"{span}, contains the bound {number(gate.bound)}"
+            f"{span(exact, number)}, contains the bound {number(gate.bound)}"
         )
     return GateResult(
         gate=gate.text,

@@ -14,6 +14,7 @@ from pytest_tablebench.claims.estimate import (
     level_bounds,
     moments,
     paired_bounds,
+    span,
 )
 from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count
@@ -189,7 +190,7 @@ def missing_result(
     marks = "wrong" if gate.at_least else "right"
     estimate = "unknown" if other.value is None else number(other.value)
     if other.interval is not None and not point:
-        estimate += f" ({' to '.join(map(number, other.interval))})"
+        estimate += f" ({span(other.interval, number)})"
     text = (
         f"the gate holds only because missing answers are left out; if they were {marks}, the "
         f"estimate would be {estimate}. The same command asks them again, and a gate on "

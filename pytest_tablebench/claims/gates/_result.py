@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.claims.claim import State
-from pytest_tablebench.claims.estimate import Estimate
+from pytest_tablebench.claims.estimate import Estimate, span
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.names import printable
@@ -151,13 +151,11 @@ def reason(gate: Gate, result: GateResult) -> str:
     """Return the sentence that explains the verdict of an interval."""
     if result.interval is None:
         return "no interval can be computed"
-    low, high = result.interval
     subject_name = _NAMES.get(gate.measure) or f"the mean {printable(gate.measure, 80)}"
     if gate.baseline:
         subject_name = "the difference to the baseline"
-    span = f"{number(low)} to {number(high)}"
-    percent = number(100 * result.level)
-    subject = f"the {percent} % interval of {subject_name}, {span},"
+    ends, percent = span(result.interval, number), number(100 * result.level)
+    subject = f"the {percent} % interval of {subject_name}, {ends},"
     if result.identical:
         subject = f"all paired cases have identical answers; {subject}"
     bound = f"{'the margin' if gate.baseline else 'the bound'} {number(gate.bound)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison, compare_runs
+from pytest_tablebench.claims.estimate import span
 from pytest_tablebench.claims.gates import (
     Gate,
     GateResult,
@@ -230,11 +231,9 @@ def _shown(scope: JudgedScope) -> str:
     result = scope.result
     if result.value is None or result.interval is None:
         return f"{scope.label} unknown"
-    low, high = result.interval
     subject = f"{scope.label} " if scope.kind == "dataset" else ""
-    if result.identical:
-        return f"{subject}identical answers ({low:+.3f} to {high:+.3f})"
-    return f"{subject}{result.value:+.3f} ({low:+.3f} to {high:+.3f})"
+    figure = "identical answers" if result.identical else f"{result.value:+.3f}"
+    return f"{subject}{figure} ({span(result.interval, '{:+.3f}'.format)})"
 
 
 def _hold(count: int) -> str:
