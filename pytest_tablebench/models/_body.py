@@ -1,6 +1,6 @@
 """Read a server's reply within limits, and check it before litellm parses it.
 
-This module works on plain bytes; `_litellm_session` connects it to the socket.
+This module works on plain bytes; `_sessions` connects it to the socket.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_tablebench.models._completions import CompletionFacts, read_completion
+from pytest_tablebench.models._completions import CompletionFacts, MangledBody, read_completion
 from pytest_tablebench.models._usage import sound_usage
 
 ENCODINGS = "gzip, deflate"
@@ -27,10 +27,6 @@ LONGEST_NUMBER = 4000
 
 ERROR = 2000
 """Bytes kept of an error's body, because searching long ones is slow."""
-
-
-class MangledBody(Exception):
-    """A body that is not a valid reply; the text gives the reason."""
 
 
 class RedirectRefused(Exception):
@@ -139,8 +135,8 @@ class _Unpacker:
             raise MangledBody("it is compressed and ends early")
 
 
-def checked(body: bytes) -> tuple[bytes, CompletionFacts]:
-    """Return a reply's body for litellm, and its facts that litellm does not know.
+def checked(body: bytes) -> tuple[Any, bytes, CompletionFacts]:
+    """Return a reply's parsed body, the same as bytes, and its facts that litellm does not know.
 
     The body is unchanged, or has a valid usage and the plain form of a completion.
 
@@ -153,8 +149,8 @@ def checked(body: bytes) -> tuple[bytes, CompletionFacts]:
         has_changed = sound_usage(value)
         facts, is_other = read_completion(value)
         if read and not has_changed and not is_other:
-            return body, facts
-        return json.dumps(value).encode("ascii"), facts
+            return value, body, facts
+        return value, json.dumps(value).encode("ascii"), facts
     except UnicodeDecodeError:
         raise MangledBody("it is not UTF-8") from None
     except RecursionError:

@@ -33,11 +33,16 @@ _FILTER = frozenset(
     }
 )
 _REFUSAL = frozenset({"refusal", "refused"})
+_ROLES = ("assistant", "user", "system", "tool", "function")
 _FAILURE = re.compile(
     r"error|abort|fail|cancel|time_?d?_?out|interrupt|insufficient|unavailable|overload|preempt|"
     r"exception|network|disconnect|malformed|killed|crash|^other$|unspecified",
     re.IGNORECASE,
 )
+
+
+class MangledBody(Exception):
+    """A body that is not a valid reply; the text gives the reason."""
 
 
 class FailedReply(Exception):
@@ -75,28 +80,34 @@ class CompletionFacts:
 def read_completion(body: Any) -> tuple[CompletionFacts, bool]:
     """Put a parsed response into its plain form, in place; return its facts and whether it changed.
 
-    Raises `FailedReply` if the provider reports an error in it.
+    Raises `FailedReply` if the provider reports an error in it, `MangledBody` for choices that are
+    none.
     """
     if not isinstance(body, dict):
         return CompletionFacts(), False
     finish, changed = None, False
     choices = body.get("choices")
-    if isinstance(choices, list):
-        if not choices and not body.get("error"):
+    if not choices and body.get("error"):
+        raise _failure(body["error"], body)
+    if choices is not None:
+        if choices == []:
             empty = {"role": "assistant", "content": ""}
             choices.append({"index": 0, "message": empty, "finish_reason": "stop"})
             changed = True
-        _check(body, choices)
-        if choices and isinstance(choices[0], dict):
-            finish, in_choice = _plain_choice(choices[0])
-            changed |= in_choice
+        if not isinstance(choices, list) or not isinstance(choices[0], dict):
+            raise MangledBody("it has no choices")
+        _check(body, choices[0])
+        finish, in_choice = _plain_choice(choices[0])
+        changed |= in_choice
     return CompletionFacts(finish, _name(body.get("model")), _name(body.get("provider"))), changed
 
 
 def _plain_choice(choice: dict[str, Any]) -> tuple[str | None, bool]:
     """Put a choice into its plain form; return why it ended, if litellm has no word for it."""
     message, finish, changed = choice.get("message"), None, False
-    if isinstance(message, dict):
+    if message is not None:  # text completions have none
+        if not isinstance(message, dict):
+            raise MangledBody("it has no message")
         content = message.get("content")
         if isinstance(content, dict):
             content = [content]
@@ -117,8 +128,12 @@ def _plain_choice(choice: dict[str, Any]) -> tuple[str | None, bool]:
         elif content is None:
             message["content"] = ""
             changed = True
+        if message.get("role") not in _ROLES:
+            message["role"], changed = "assistant", True
     word = choice.get("finish_reason")
-    if isinstance(word, str):
+    if word is not None and not isinstance(word, str):
+        choice["finish_reason"], changed = None, True
+    elif word is not None:
         plain = word.lower()
         if plain in _LENGTH:
             choice["finish_reason"], changed = "length", True
@@ -129,9 +144,8 @@ def _plain_choice(choice: dict[str, Any]) -> tuple[str | None, bool]:
     return finish, changed
 
 
-def _check(body: Mapping[str, Any], choices: list[Any]) -> None:
+def _check(body: Mapping[str, Any], first: Mapping[str, Any]) -> None:
     """Raise `FailedReply` if the response reports an error."""
-    first = choices[0] if choices and isinstance(choices[0], dict) else {}
     message = first.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     error = first.get("error") or (None if content else body.get("error"))

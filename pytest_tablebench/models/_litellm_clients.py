@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from yarl import URL
 
-from pytest_tablebench.models._connections import refused_redirect
-from pytest_tablebench.models._litellm_session import READING, client
+from pytest_tablebench.models._sessions import CALL_STATE, litellm_client, refused_redirect
 
 if TYPE_CHECKING:
     import openai
@@ -34,9 +33,9 @@ class SessionClient(httpx.AsyncClient):
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request; see `httpx.AsyncClient.send`."""
-        if READING.get(None) is None:
+        if CALL_STATE.get(None) is None:
             return await super().send(request, **options)
-        response: httpx.Response = await client().client.send(request, **options)
+        response: httpx.Response = await litellm_client().client.send(request, **options)
         return response
 
 

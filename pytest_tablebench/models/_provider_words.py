@@ -1,8 +1,24 @@
-"""Recognize what a provider's error means by its words, because statuses and codes differ."""
+"""Read what a provider's error says: its words, because statuses and codes differ."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pytest_tablebench.config.secrets import redact
+from pytest_tablebench.errors import CONTENT_FILTER
+
+TOO_LONG = "context_length_exceeded"
+NO_CREDIT = "insufficient_credit"
+NO_QUOTA = "insufficient_quota"
+"""Codes in a server's error."""
+
+SEARCHED = 2000
+"""Characters of an error that are searched; a tenth of them is shown."""
 
 _TOO_LONG = re.compile(
     r"""(?ix)
@@ -94,3 +110,59 @@ def room_of(text: str) -> int | None:
             room = int(match["limit"]) - int(match["prompt"])
             return room if room > 0 else None
     return None
+
+
+def meaning_of(status: int | None, text: str) -> str | None:
+    """Return the code that an error's words mean; None if they mean none."""
+    if status is None or not (400 <= status < 500 or status == 500):
+        return None
+    if status == 429:
+        return NO_QUOTA if is_account_empty(text) else None
+    if is_filtered(text):
+        return CONTENT_FILTER
+    if status < 500 and is_account_empty(text):
+        return NO_CREDIT
+    if status in {400, 413, 422, 500} and is_too_long(text):
+        return TOO_LONG
+    return None
+
+
+def error_object(body: str) -> Mapping[str, Any]:
+    """Return the error in the body of a response, which may be anything; empty without one."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = value.get("error", value) if isinstance(value, Mapping) else None
+    return error if isinstance(error, Mapping) else {}
+
+
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds in the Retry-After header, which has a number or an HTTP date.
+
+    litellm's proxy passes on the provider's header under a different name.
+    """
+    value = headers.get("retry-after", headers.get("llm_provider-retry-after"))
+    if value is None:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+            seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+        except Exception:  # invalid dates raise many errors
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def shown_words(text: str, placed: frozenset[str]) -> str:
+    """Return the beginning of an untrusted text for a message, without secrets."""
+    text = " ".join(text[: 10 * SEARCHED].split())
+    if len(text) > SEARCHED:  # up to a whole word; half a key would not be redacted
+        text = text[:SEARCHED].rpartition(" ")[0]
+    text = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", text)
+    text = " ".join(redact(text, placed).split())
+    return text if len(text) <= 200 else text[:199] + "…"

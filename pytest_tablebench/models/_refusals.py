@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
+from pytest_tablebench.models._provider_words import error_object
 from pytest_tablebench.models.base import Request
 from pytest_tablebench.util.names import printable
 
@@ -87,13 +86,8 @@ def refusal_lines(refused: Mapping[str, Mapping[str, str]]) -> list[str]:
 
 def _error(body: str) -> tuple[str, str | None]:
     """Return the message of an error, and the parameter in its field `param` or None."""
-    text = body[:_LONGEST]
-    try:
-        error: Any = json.loads(body)
-        error = error.get("error", error)
-        if isinstance(error, Mapping) and isinstance(error.get("message"), str):
-            param = error.get("param")
-            return error["message"][:_LONGEST], param if isinstance(param, str) else None
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    return text, None
+    error = error_object(body)
+    if not isinstance(message := error.get("message"), str):
+        return body[:_LONGEST], None
+    param = error.get("param")
+    return message[:_LONGEST], param if isinstance(param, str) else None

@@ -187,7 +187,7 @@ class BatchService(LiteLLMModel):
         except FailedReply as error:
             raise self._failure(error) from None
         except Exception:  # the body may contain anything
-            raise self.failures.bad_reply("a reply that is no chat completion") from None
+            raise self.failures.bad_reply() from None
         reply = self.reply_of(response, facts=facts)
         cost = self._price(litellm, getattr(response, "usage", None))
         keys = keys_in_use(self.secrets({}))
@@ -247,7 +247,7 @@ class BatchService(LiteLLMModel):
             raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> ModelError:
-        return self.failures.explain(load(), error, frozenset())
+        return self.failures.explain(error, frozenset())
 
 
 def _state(batch: Any) -> BatchState:

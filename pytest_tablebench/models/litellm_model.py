@@ -15,11 +15,10 @@ from pytest_tablebench.config.parameters import RESERVED, WINDOW
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._completions import CompletionFacts
-from pytest_tablebench.models._error_responses import body_of, forget_frames
 from pytest_tablebench.models._fingerprint import fingerprint_of
-from pytest_tablebench.models._litellm_errors import Failures
 from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
+from pytest_tablebench.models.failures import Failures, body_of, forget_frames
 from pytest_tablebench.models.litellm_facts import provider_of
 from pytest_tablebench.models.litellm_load import load, uncollected
 from pytest_tablebench.models.ollama import ContextWindow
@@ -27,10 +26,6 @@ from pytest_tablebench.models.thinking import read_blocks, thoughts_of
 
 if TYPE_CHECKING:
     import asyncio
-
-    from pytest_tablebench.models._litellm_session import BoundedResponse
-
-    Recorded = BoundedResponse | Exception
 
 # litellm's own time limit is per read, so a slow stream never reaches it. The margin lets
 # litellm's more precise error come first.
@@ -98,15 +93,10 @@ class LiteLLMModel:
         if not self.timeout > 0:
             raise SettingsError(f"the time limit of a call must be above 0, not {self.timeout}")
 
-    async def acomplete(self, request: Request, recorded: Recorded | None = None) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         """Answer one request with one call; every failure is a `ModelError`.
 
         Cancelling it cancels the call and closes its connection.
-
-        Arguments:
-            request: the request.
-            recorded: the outcome of the call, if it was already made; litellm reads it and sends
-                nothing.
         """
         import asyncio  # only the process that makes the calls needs it
 
@@ -114,21 +104,21 @@ class LiteLLMModel:
         if self.window is not None and WINDOW not in request.params:
             arguments[WINDOW] = await asyncio.to_thread(self.window.of, request)
         litellm = load()
-        from pytest_tablebench.models import _litellm_session as sessions
+        from pytest_tablebench.models import _sessions as sessions
 
-        arguments["shared_session"] = sessions.session()
+        arguments["shared_session"] = sessions.litellm_session()
         provider = provider_of(litellm, self.model, self.api_base)[0]
         if provider in UNGUARDED:
             raise self.failures.unguarded(str(provider))
         if provider in CLIENT_TAKEN:
-            arguments["client"] = sessions.client()
+            arguments["client"] = sessions.litellm_client()
         elif provider in SESSION_CLIENT:
             from pytest_tablebench.models._litellm_clients import use_session_client
 
             use_session_client(litellm)
-        reading = sessions.ResponseReading(recorded=recorded)
+        state = sessions.CallState()
         context = contextvars.copy_context()
-        context.run(sessions.READING.set, reading)
+        context.run(sessions.CALL_STATE.set, state)
         call = asyncio.create_task(
             _timed(litellm.acompletion(**arguments)), name=CALL, context=context
         )
@@ -141,7 +131,11 @@ class LiteLLMModel:
         if not ended or call.cancelled():
             raise self.failures.timed_out()
         outcome, latency_s = call.result()
-        reply = self._read(litellm, outcome, latency_s, request, reading.facts)
+        if isinstance(outcome, Exception):
+            raise self.failed(outcome, request)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        reply = self.reply_of(outcome, latency_s, state.facts)
         return limited(reply, self.max_reply, keys_in_use(self.secrets(request.params)))
 
     async def warm_up(self) -> None:
@@ -198,25 +192,16 @@ class LiteLLMModel:
             call["api_key"] = self.api_key
         return call
 
-    def _read(
-        self,
-        litellm: Any,
-        outcome: Any,
-        latency_s: float,
-        request: Request,
-        facts: CompletionFacts,
-    ) -> Reply:
-        """Return the reply in litellm's response, or raise the error for an exception."""
-        if isinstance(outcome, Exception):
-            failure = self.failures.explain(litellm, outcome, self.secrets(request.params))
-            if failure.reason == REFUSED:
-                failure.refused = refused_part(body_of(outcome), request)
-            forget_frames(outcome)
-            # Not raised `from` it: its traceback contains headers and keys.
-            raise failure
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return self.reply_of(outcome, latency_s, facts)
+    def failed(self, outcome: Exception, request: Request) -> ModelError:
+        """Return the error for a failed call.
+
+        Do not raise it `from` the exception, whose traceback contains headers and keys.
+        """
+        failure = self.failures.explain(outcome, self.secrets(request.params))
+        if failure.reason == REFUSED:
+            failure.refused = refused_part(body_of(outcome), request)
+        forget_frames(outcome)
+        return failure
 
     def reply_of(
         self,
@@ -271,7 +256,7 @@ async def close() -> None:
     """Close all connections that calls of the running event loop have left open."""
     if "litellm" in sys.modules:  # otherwise its import would take seconds
         await load().close_litellm_async_clients()
-    sessions = sys.modules.get("pytest_tablebench.models._litellm_session")
+    sessions = sys.modules.get("pytest_tablebench.models._sessions")
     if sessions is not None:
         await sessions.close()
 

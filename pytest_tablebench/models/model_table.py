@@ -130,3 +130,11 @@ def iso_day(value: Any) -> str | None:
         return date.fromisoformat(value).isoformat()
     except (TypeError, ValueError):
         return None
+
+
+def flat_price(model: str, prompt: int, completion: int) -> float | None:
+    """Return the price of a call in US dollars by the usual price of a token; None if unknown."""
+    table = model_table()
+    entry = table.get(model) or table.get(model.partition("/")[2]) or {}
+    prices = [positive_number(entry.get(f"{kind}_cost_per_token")) for kind in ("input", "output")]
+    return prompt * (prices[0] or 0) + completion * (prices[1] or 0) or None

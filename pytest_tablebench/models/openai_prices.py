@@ -68,13 +68,11 @@ def price(
     usage = body.get("usage")
     if not usage:
         return None
-    if usage.get("cost") is not None:
+    if provider == "openrouter" and usage.get("cost") is not None:
         return float(usage["cost"]) or None
-    entry = _priced_entry(provider, name, body["model"])
-    if usage.get(_TICKS) is not None:
-        if entry is None:
-            raise Unforeseen("a price of an unknown model")
+    if provider == "xai" and usage.get(_TICKS) is not None:
         return usage[_TICKS] / 10**10 or None
+    entry = _priced_entry(provider, name, body.get("model") or name)
     if entry is None:
         return None
     served = body.get("service_tier")
@@ -116,12 +114,6 @@ def sound_counts(provider: str, usage: Mapping[str, Any]) -> dict[str, Any]:
                 raise Unforeseen(f"tokens of another kind, {name}")
             if name in names and value is not None and type(value) is not int:
                 raise Unforeseen(f"no count, {name}")
-    if usage.get("cost") is not None and provider != "openrouter":
-        raise Unforeseen("a price in the reply")
-    if (ticks := usage.get(_TICKS)) is not None and (
-        provider != "xai" or type(ticks) is not int or ticks < 0
-    ):
-        raise Unforeseen("a price in the reply")
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if not prompt or completion is None:
         raise Unforeseen("a usage without counts")
@@ -136,9 +128,10 @@ def sound_counts(provider: str, usage: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_ignored(provider: str, name: str, value: object) -> bool:
     """Return whether a field changes no price, or is OpenRouter's price itself."""
-    if provider == "openrouter" and name in {"cost", "cost_details", "is_byok"}:
-        return name != "cost" or type(value) in {int, float}
-    return name == _TICKS or (name.endswith("_time") and type(value) in {int, float})
+    is_number = type(value) in {int, float}
+    if name in {"cost", _TICKS} or name.endswith("_time"):
+        return is_number
+    return provider == "openrouter" and name in {"cost_details", "is_byok"}
 
 
 def _priced_entry(provider: str, name: str, served: str) -> Mapping[str, Any] | None:

@@ -1,8 +1,6 @@
 """Calls to providers of OpenAI's protocol, made over our own connections without litellm.
 
-A plain answer is read here. Any other outcome is replayed to litellm's own call, which interprets
-it without a second request, so failures are the same with both transports. litellm is imported
-only then, and for requests that `openai_providers` leaves to it.
+litellm is imported only for requests that `openai_providers` leaves to it.
 """
 
 from __future__ import annotations
@@ -12,11 +10,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import keys_in_use
+from pytest_tablebench.errors import REFUSED
 from pytest_tablebench.models._fingerprint import fingerprint_of
+from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
@@ -26,10 +25,10 @@ from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, wir
 from pytest_tablebench.models.openai_requests import Wire, wire_of
 
 if TYPE_CHECKING:
-    from pytest_tablebench.models._litellm_session import BoundedResponse
+    from pytest_tablebench.models._sessions import BoundedResponse
 
 REDIRECTS = 20
-"""The limit of litellm's client. `_litellm_session` refuses redirects to other servers."""
+"""The limit of litellm's client. `_sessions` refuses redirects to other servers."""
 
 _MOST_WIRES = 1000
 
@@ -77,41 +76,25 @@ class WireModel:
         if call is None:
             await asyncio.to_thread(load)  # other calls continue
             return await self._model.acomplete(request)
-        return await self.read(request, call[0], *await self.send(*call))
+        wire, body = call
+        from pytest_tablebench.models._sessions import CALL_STATE, CallState
 
-    async def send(self, wire: Wire, body: bytes) -> tuple[BoundedResponse | Exception, float]:
-        """Send one request; return the response or the error, and the seconds that it took.
-
-        Raises `ModelError` after the time limit.
-        """
-        from pytest_tablebench.models import _litellm_session as sessions
-
-        mark = sessions.READING.set(sessions.ResponseReading(direct=True))
+        mark = CALL_STATE.set(CallState())
         start = time.perf_counter()
         try:
             async with asyncio.timeout(self._model.timeout):
-                outcome = await self._send(wire, body)
+                response = await self._send(wire, body)
         except TimeoutError:
             raise self._model.failures.timed_out() from None
+        except Exception as error:  # a client's error, or one that a hostile server causes
+            raise self._model.failed(error, request) from None
         finally:
-            sessions.READING.reset(mark)
-        return outcome, time.perf_counter() - start
+            CALL_STATE.reset(mark)
+        reply = self._read(request, wire, response, time.perf_counter() - start)
+        return limited(reply, self._model.max_reply, keys_in_use(self._secrets(request)))
 
-    async def read(
-        self,
-        request: Request,
-        wire: Wire,
-        outcome: BoundedResponse | Exception,
-        latency_s: float,
-    ) -> Reply:
-        """Return the reply in the outcome of a request; every failure is a `ModelError`."""
-        reply = self._read(wire, outcome, latency_s)
-        if reply is None:
-            await asyncio.to_thread(load)  # other calls continue
-            reply = await self._model.acomplete(request, recorded=outcome)
-            reply = replace(reply, latency_s=latency_s)
-        keys = keys_in_use(self._model.secrets(request.params))
-        return limited(reply, self._model.max_reply, keys)
+    def _secrets(self, request: Request) -> frozenset[str]:
+        return self._model.secrets(request.params)
 
     def translated(self, request: Request) -> tuple[Wire, bytes] | None:
         """Return the wire and the body of a request; None if litellm has to send it."""
@@ -149,94 +132,86 @@ class WireModel:
         self._by_litellm = True
         self._tell(f"calls to {self._model.model} are made by litellm, {why}")
 
-    async def _send(self, how: Wire, body: bytes) -> BoundedResponse | Exception:
-        from pytest_tablebench.models._litellm_session import direct_session
+    async def _send(self, how: Wire, body: bytes) -> BoundedResponse:
+        from pytest_tablebench.models._sessions import direct_session
 
-        try:
-            return await direct_session(how.provider, self._connections).post(  # type: ignore[return-value]
-                how.url,
-                data=body,
-                headers=how.headers,
-                proxy=how.proxy,
-                ssl=how.tls,
-                max_redirects=REDIRECTS,
-            )
-        except TimeoutError:
-            raise
-        except Exception as error:  # a client's error, or one that a hostile server causes
-            return error
+        return await direct_session(how.provider, self._connections).post(  # type: ignore[return-value]
+            how.url,
+            data=body,
+            headers=how.headers,
+            proxy=how.proxy,
+            ssl=how.tls,
+            max_redirects=REDIRECTS,
+        )
 
     def _read(
-        self, how: Wire, outcome: BoundedResponse | Exception, latency_s: float
-    ) -> Reply | None:
-        """Read a plain answer; return None if litellm has to interpret the outcome."""
-        if isinstance(outcome, Exception) or (body := plain_body(how.provider, outcome)) is None:
-            return None
-        if any("cost" in name.lower() for name in outcome.headers):
-            return None  # a gateway names the price
-        (choice,) = body["choices"]
-        usage = body.get("usage") or {}
+        self, request: Request, how: Wire, response: BoundedResponse, latency_s: float
+    ) -> Reply:
+        """Return the reply in a response; every other response is a `ModelError`."""
+        if response.status >= 300:
+            text = response.error.decode("utf-8", "replace")
+            if response.status == 400 and _NO_ROOM in text:
+                return Reply("", "length", latency_s=latency_s)
+            failure = self._model.failures.of_response(
+                response.status, text, response.headers, self._secrets(request)
+            )
+            if failure.reason == REFUSED:
+                failure.refused = refused_part(text, request)
+            raise failure
+        body, facts = response.value, response.facts
         try:
-            cost = price(how.provider, how.name, body, how.tier)
-        except (Unforeseen, LookupError, TypeError, ValueError):
-            return None
-        text, thinking = _parted(choice["message"])
-        thoughts = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+            choice = body["choices"][0]
+            text, thinking = _parted(choice["message"])
+        except (LookupError, TypeError, AttributeError):
+            raise self._model.failures.bad_reply() from None
+        usage = body.get("usage")
+        usage = usage if isinstance(usage, dict) and usage.get("prompt_tokens") else {}
+        details = usage.get("completion_tokens_details") or {}
         return Reply(
             text=text,
-            finish_reason=outcome.facts.finish or FINISHES[choice["finish_reason"]],
+            finish_reason=facts.finish or FINISHES.get(choice.get("finish_reason"), "stop"),
             prompt_tokens=usage.get("prompt_tokens"),
             completion_tokens=usage.get("completion_tokens"),
-            cost_usd=cost,
+            cost_usd=_cost(how, body, response.headers),
             latency_s=latency_s,
             thinking=thinking,
-            reasoning_tokens=thoughts,
-            fingerprint=fingerprint_of(body.get("system_fingerprint"), outcome.headers),
-            served_model=outcome.facts.model,
-            served_by=outcome.facts.provider,
+            reasoning_tokens=details.get("reasoning_tokens"),
+            fingerprint=fingerprint_of(body.get("system_fingerprint"), response.headers),
+            served_model=facts.model,
+            served_by=facts.provider,
         )
+
+
+_NO_ROOM = "Could not finish the message because max_tokens or model output limit was reached"
+"""OpenAI's error for a reply that its limit ended before the answer, during the thoughts."""
 
 
 def warm_up() -> None:
     """Import and read what the first call needs, without litellm."""
-    from pytest_tablebench.models import _litellm_session  # noqa: F401 - aiohttp
+    from pytest_tablebench.models import _sessions  # noqa: F401 - aiohttp
 
     model_table()
 
 
-def plain_body(provider: str, answer: BoundedResponse) -> dict[str, Any] | None:
-    """Return a response's body if it is a completion with one text and no unusual field."""
-    if answer.status != 200:
-        return None
+def _cost(how: Wire, body: dict[str, Any], headers: Mapping[str, str]) -> float | None:
+    """Return what a reply costs in US dollars; None if it is unknown."""
     try:
-        body: dict[str, Any] = json.loads(answer.whole)
-        (choice,) = body["choices"]
-        message = choice["message"]
-        texts = (body["id"], body["object"], body["model"], message["role"], message["content"])
-        rest = {name for name in message if name not in _OF_MESSAGES and message[name]}
-        plain = (
-            all(isinstance(text, str) for text in texts)
-            and choice["finish_reason"] in FINISHES
-            and isinstance(message.get("reasoning_content") or "", str)
-            and not rest
-            and type(body["created"]) is int
-            and choice["index"] == 0
-            # Groq always names it, and litellm fails without it.
-            and (provider != "groq" or "service_tier" in body)
-            and type(choice["index"]) is int
-        )
-        if body.get("usage"):
-            body["usage"] = sound_counts(provider, body["usage"])
-    except (ValueError, LookupError, TypeError, AttributeError, Unforeseen):
+        if named := headers.get("x-litellm-response-cost"):  # by a gateway
+            return float(named)
+        usage = sound_counts(how.provider, body.get("usage") or {})
+        return price(how.provider, how.name, {**body, "usage": usage}, how.tier)
+    except (Unforeseen, LookupError, TypeError, ValueError, AttributeError):
         return None
-    return body if plain else None
 
 
 def _parted(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return answer and thoughts of a message, as litellm separates them."""
-    content: str = message["content"]
-    if "reasoning_content" in message or "reasoning" in message:
-        return content, message.get("reasoning_content") or ""
+    """Return answer and thoughts of a message. Raises `TypeError` for content that is no text."""
+    content = message["content"]
+    if not isinstance(content, str):
+        raise TypeError
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(thoughts := message.get(name), str) and thoughts:
+            return content, thoughts
     match = _THOUGHTS.match(content)
     return (match[2], match[1]) if match else (content, "")
 
@@ -244,13 +219,5 @@ def _parted(message: Mapping[str, Any]) -> tuple[str, str]:
 _TAG = "(?:think|thinking|budget:thinking)"
 _THOUGHTS = re.compile(f"<{_TAG}>(.*?)</{_TAG}>(.*)", re.DOTALL)
 
-FINISHES = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "length": "length",
-    "content_filter": "content_filter",
-}
-"""Why a plain answer ended -> litellm's word for it."""
-
-_OF_MESSAGES = frozenset({"role", "content", "reasoning_content"})
+FINISHES = {name: name for name in ("length", "content_filter", "tool_calls", "function_call")}
+"""Why a reply ended -> litellm's word for it, if not `stop`."""

@@ -16,8 +16,9 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Reply
-from pytest_tablebench.models._body import MangledBody, RedirectRefused
-from pytest_tablebench.models._connections import SoleRequest, in_one_exchange
+from pytest_tablebench.models._body import RedirectRefused
+from pytest_tablebench.models._completions import MangledBody
+from pytest_tablebench.models._sessions import SoleRequest, in_one_exchange
 from pytest_tablebench.models.litellm_batch import BatchService
 from pytest_tablebench.models.litellm_model import UNGUARDED, close
 from pytest_tablebench.models.openai_wire import WireModel
@@ -370,16 +371,16 @@ def test_the_session_refuses_a_redirect_whoever_follows_it(
     loop_thread: LoopThread, openai_server: OpenAIServer
 ) -> None:
     """A client may parse an address differently; the session checks it too."""
-    from pytest_tablebench.models import _litellm_session as sessions
+    from pytest_tablebench.models import _sessions as sessions
 
     redirect = Behaviour(b"{}", status=308, headers={"Location": "/v2/chat/completions"})
     openai_server.always(redirect)
 
     async def follow(other: str) -> Any:
-        sessions.READING.set(sessions.ResponseReading())
+        sessions.CALL_STATE.set(sessions.CallState())
         options: dict[str, Any] = {"json": {}, "allow_redirects": False}
-        await sessions.session().post(f"{openai_server.url}/chat/completions", **options)
-        await sessions.session().post(f"{other}/chat/completions", **options)
+        await sessions.litellm_session().post(f"{openai_server.url}/chat/completions", **options)
+        await sessions.litellm_session().post(f"{other}/chat/completions", **options)
 
     with OpenAIServer() as other, pytest.raises(RedirectRefused):
         loop_thread.run(follow(other.url))

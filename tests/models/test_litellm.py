@@ -259,9 +259,11 @@ def test_the_time_limit_must_be_positive(make: Make, seconds: float) -> None:
         make(MODELS[0], "http://127.0.0.1:1/v1", timeout=seconds)
 
 
-def test_a_missing_litellm_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_litellm_is_named(
+    loop_thread: LoopThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
-    failure = failing(make(MODELS[0], "http://127.0.0.1:1/v1"))
+    failure = failing(Blocking(plain(MODELS[0], "http://127.0.0.1:1/v1"), loop_thread))
     assert (failure.reason, failure.retryable, failure.whole_run) == (
         "litellm_missing",
         False,

@@ -136,6 +136,18 @@ def test_a_paid_reply_without_an_answer_is_kept_with_its_reason(
     assert openai_server.calls == 1
 
 
+def test_openais_error_for_a_reply_of_thoughts_is_a_cut_off_reply(
+    make: Make, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(
+        error(
+            400,
+            "Could not finish the message because max_tokens or model output limit was reached.",
+        )
+    )
+    assert make("openai/gpt-4o", openai_server).complete(asking()).missing == "cut_off"
+
+
 def test_content_in_parts_is_an_answer(make: Make, name: str, openai_server: OpenAIServer) -> None:
     thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]}
     parts = [thoughts, {"type": "text", "text": "2"}, {"type": "text", "text": "6"}]

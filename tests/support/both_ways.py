@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
-from pytest_tablebench.models._litellm_session import close
+from pytest_tablebench.models._sessions import close
 from pytest_tablebench.models.openai_wire import WireModel
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import plain

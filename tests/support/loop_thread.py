@@ -7,7 +7,6 @@ and its end closes them; otherwise their sockets would be reported as leaks.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -59,8 +58,7 @@ class LoopThread:
         self.loop.close()
 
     async def _wind_up(self) -> None:
-        if "litellm" in sys.modules:
-            await close()
+        await close()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
