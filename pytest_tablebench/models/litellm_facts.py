@@ -72,7 +72,7 @@ FOR_LITELLM = frozenset(
 
 
 # Providers for which litellm refuses headers of the user.
-_WITHOUT_HEADERS = frozenset({"mistral", "xai"})
+_WITHOUT_HEADERS = frozenset({"mistral", "nvidia_nim", "xai"})
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-TESTED = ((1, 106), (1, 110))
+TESTED = ((1, 106), (1, 111))
 """Releases of litellm, from the first and before the second, whose requests equal ours."""
 
 _TABLE = "model_prices_and_context_window_backup.json"

@@ -68,10 +68,10 @@ def price(
     usage = body.get("usage")
     if not usage:
         return None
-    if provider == "openrouter" and usage.get("cost") is not None:
-        return float(usage["cost"]) or None
     if provider == "xai" and usage.get(_TICKS) is not None:
         return usage[_TICKS] / 10**10 or None
+    if usage.get("cost") or (provider == "openrouter" and "cost" in usage):
+        return float(usage["cost"] or 0) or None
     entry = _priced_entry(provider, name, body.get("model") or name)
     if entry is None:
         return None

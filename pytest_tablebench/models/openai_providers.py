@@ -58,6 +58,7 @@ class WireProvider:
         spare_key: the key without any other.
         openai_client: whether litellm uses OpenAI's client, which sends other headers.
         headers: further headers, each with its environment variable and default.
+        others: models that take other parameters; litellm calls them.
     """
 
     base: str | None
@@ -68,6 +69,7 @@ class WireProvider:
     spare_key: str | None = None
     openai_client: bool = False
     headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
 
 
 PROVIDERS: Mapping[str, WireProvider] = {
@@ -134,6 +136,21 @@ PROVIDERS: Mapping[str, WireProvider] = {
         _BODY_LIMIT,
         openai_client=True,
     ),
+    "nvidia_nim": WireProvider(
+        "https://integrate.api.nvidia.com/v1",
+        ("NVIDIA_NIM_API_BASE",),
+        ("NVIDIA_NIM_API_KEY",),
+        _SAMPLING | _PENALTIES | {"response_format"},
+        _BODY_LIMIT,
+        openai_client=True,
+        others=frozenset(
+            {
+                *("google/recurrentgemma-2b", "google/gemma-2-27b-it", "google/gemma-2-9b-it"),
+                *("gemma-2-9b-it", "google/codegemma-1.1-7b"),
+                *("nvidia/nemotron-4-340b-instruct", "nvidia/nemotron-4-340b-reward"),
+            }
+        ),
+    ),
     "lm_studio": WireProvider(
         None,
         ("LM_STUDIO_API_BASE",),
@@ -162,6 +179,8 @@ def check_model(provider: str, name: str) -> None:
     entry = entry_of(provider, name) or {}
     if entry.get("mode") not in {"chat", None} or "search" in name:
         raise Unforeseen(f"the model {name}, which needs another protocol")
+    if name in PROVIDERS[provider].others:
+        raise Unforeseen(f"the model {name}, which takes other parameters")
     if provider == "openrouter" and "/" not in name:
         raise Unforeseen(f"the model {name}, which names no provider")
 
@@ -210,8 +229,9 @@ def _with_thoughts(provider: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if thinking is not None and kind not in {"enabled", "disabled"}:
         raise Unforeseen("another value of thinking")
     if provider == "deepseek":
-        fields.pop("reasoning_effort", None)
-        fields["thinking"] = {"type": kind or ("disabled" if effort == "none" else "enabled")}
+        if effort is not None:
+            raise Unforeseen("the effort, which releases of litellm send differently")
+        fields["thinking"] = {"type": kind}
     elif thinking is not None:
         del fields["thinking"]
         if kind == "enabled" and effort is None:

@@ -93,6 +93,8 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
         raise Unforeseen("an address that contains a user name or password")
+    if spec.openai_client and urlsplit(base).query:
+        raise Unforeseen("an address with a query")
     if _is_regional(parts.hostname):
         raise Unforeseen("a region, which has prices of its own")
     fields = body_fields(provider, name, params)

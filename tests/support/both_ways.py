@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
 from pytest_tablebench.models._sessions import close
+from pytest_tablebench.models.model_table import litellm_version, not_tested
 from pytest_tablebench.models.openai_wire import WireModel
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import plain
@@ -25,6 +28,7 @@ HOSTED = [
     "xai/grok-3",
     "cerebras/llama3.1-8b",
     "lm_studio/test",
+    "nvidia_nim/meta/llama3-70b-instruct",
 ]
 """One model of each other provider."""
 
@@ -50,6 +54,8 @@ class Both:
     """A model that is called in both ways."""
 
     def __init__(self, name: str, server: OpenAIServer | str, loop: LoopThread | Fresh) -> None:
+        if why := not_tested(litellm_version()):
+            pytest.skip(why)
         self.told: list[str] = []
         self._server = server
         self._loop = loop

@@ -10,11 +10,22 @@ import pytest
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Message, Request
 from pytest_tablebench.models.litellm_load import READ_ONLY
+from pytest_tablebench.models.model_table import litellm_version, not_tested
 from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
 
-__all__ = ["GENEROUS_S", "MODELS", "QUIETLY", "Make", "asking", "direct", "failing", "plain"]
+__all__ = [
+    "GENEROUS_S",
+    "MODELS",
+    "QUIETLY",
+    "TESTED_LITELLM",
+    "Make",
+    "asking",
+    "direct",
+    "failing",
+    "plain",
+]
 
 # The two clients for a server of OpenAI's protocol: OpenAI's and litellm's.
 MODELS = ["openai/test-model", "hosted_vllm/test"]
@@ -23,6 +34,11 @@ GENEROUS_S = 30.0
 # litellm loads some modules at its first call. Their warnings as errors would leave the modules
 # half loaded.
 QUIETLY = pytest.mark.filterwarnings(f"ignore:{READ_ONLY}:UserWarning")
+
+# Other releases make all calls themselves.
+TESTED_LITELLM = pytest.mark.skipif(
+    not_tested(litellm_version()) is not None, reason="direct calls need another litellm"
+)
 
 Make = Callable[..., Blocking]
 
