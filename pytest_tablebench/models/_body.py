@@ -10,8 +10,12 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_tablebench.models._completions import CompletionFacts, MangledBody, read_completion
-from pytest_tablebench.models._usage import sound_usage
+from pytest_tablebench.models._completions import (
+    CompletionFacts,
+    MangledBody,
+    read_completion,
+    sound_usage,
+)
 
 ENCODINGS = "gzip, deflate"
 """The compressions that `Body` undoes; requests accept no other."""

@@ -19,8 +19,7 @@ from pytest_tablebench.errors import (
     THOUGHTS_ALONE,
     ModelError,
 )
-from pytest_tablebench.models._completions import REFUSAL
-from pytest_tablebench.models._usage import amount, count
+from pytest_tablebench.models._completions import REFUSAL, amount, count
 from pytest_tablebench.models.thinking import joined, split_thoughts
 from pytest_tablebench.serializers.content import Content, Message, text_of, to_fields
 from pytest_tablebench.util.names import printable

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import CONTENT_FILTER, REFUSED, ModelError
 from pytest_tablebench.models._body import RedirectRefused
-from pytest_tablebench.models._completions import FailedReply, MangledBody
+from pytest_tablebench.models._completions import FailedReply, MangledBody, count
 from pytest_tablebench.models._provider_words import (
     NO_CREDIT,
     NO_QUOTA,
@@ -22,7 +22,6 @@ from pytest_tablebench.models._provider_words import (
     room_of,
     shown_words,
 )
-from pytest_tablebench.models._usage import count
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.model_table import flat_price
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._completions import FailedReply, read_completion
-from pytest_tablebench.models._usage import sound_usage
+from pytest_tablebench.models._completions import FailedReply, read_completion, sound_usage
 from pytest_tablebench.models.base import Reply, limited
 from pytest_tablebench.models.litellm_facts import tokens_of
 from pytest_tablebench.models.litellm_load import load

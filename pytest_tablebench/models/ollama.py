@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.config.parameters import REPLY_LIMITS
-from pytest_tablebench.models._usage import count
+from pytest_tablebench.models._completions import count
 from pytest_tablebench.models.base import Request
 
 _ADDRESS = "http://localhost:11434"

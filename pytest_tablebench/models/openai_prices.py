@@ -49,6 +49,9 @@ _FIELDS = {
 }
 """Counts that the price is computed from, or that it ignores."""
 
+_NO_COUNTS = {_TICKS, "cost", "cost_details", "is_byok"}
+"""Prices in replies of xAI and of OpenRouter."""
+
 
 def price(
     provider: str, name: str, body: Mapping[str, Any], tier: object, now: datetime | None = None
@@ -109,11 +112,9 @@ def sound_counts(provider: str, usage: Mapping[str, Any]) -> dict[str, Any]:
     for place, names in _FIELDS.items():
         counts = usage.get(place) if place else usage
         for name, value in (counts or {}).items():
-            is_known = name in names or (not place and name in _FIELDS)
-            if not is_known and value and not _is_ignored(provider, name, value):
+            is_known = name in names or (not place and name in _FIELDS) or name in _NO_COUNTS
+            if not is_known and value and not name.endswith("_time"):
                 raise Unforeseen(f"tokens of another kind, {name}")
-            if name in names and value is not None and type(value) is not int:
-                raise Unforeseen(f"no count, {name}")
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if not prompt or completion is None:
         raise Unforeseen("a usage without counts")
@@ -124,14 +125,6 @@ def sound_counts(provider: str, usage: Mapping[str, Any]) -> dict[str, Any]:
     if total != prompt + completion + thoughts:
         raise Unforeseen("another sum of tokens")
     return {**usage, "completion_tokens": completion + thoughts}
-
-
-def _is_ignored(provider: str, name: str, value: object) -> bool:
-    """Return whether a field changes no price, or is OpenRouter's price itself."""
-    is_number = type(value) in {int, float}
-    if name in {"cost", _TICKS} or name.endswith("_time"):
-        return is_number
-    return provider == "openrouter" and name in {"cost_details", "is_byok"}
 
 
 def _priced_entry(provider: str, name: str, served: str) -> Mapping[str, Any] | None:

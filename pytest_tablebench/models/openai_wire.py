@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import REFUSED
-from pytest_tablebench.models._fingerprint import fingerprint_of
+from pytest_tablebench.models._completions import fingerprint_of
 from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load

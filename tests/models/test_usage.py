@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, Reply, limited
-from pytest_tablebench.models._usage import sound_usage
+from pytest_tablebench.models._completions import sound_usage
 
 NAN, INF = float("nan"), float("inf")
 
