@@ -93,7 +93,10 @@ def price(
     if text == 0 or (cached and text + cached > prompt):
         text = max(prompt - cached, 0)
     rates = _rates(entry, prompt, ending, inclusive=provider == "xai")
-    block = _off_peak(entry.get("off_peak_pricing"), now or datetime.now(UTC))
+    hourly = entry.get("off_peak_pricing")
+    if hourly is not None and provider != "deepseek":
+        raise Unforeseen("prices by the hour, which releases of litellm compute differently")
+    block = _off_peak(hourly, now or datetime.now(UTC))
     rates.update({kind: float(block[kind]) for kind in _KINDS if kind in block})
     fresh, written, read = (rates.get(kind) for kind in _KINDS)
     fresh, written = fresh or 0.0, written or 0.0
