@@ -10,13 +10,14 @@ import os
 import platform
 import ssl
 import sys
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.openai_providers import (
@@ -91,8 +92,6 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
         raise Unforeseen("a missing key or address")
     url = _complete_url(provider, base, spec)
     parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None:
-        raise Unforeseen("an address that contains a user name or password")
     if spec.openai_client and urlsplit(base).query:
         raise Unforeseen("an address with a query")
     if _is_regional(parts.hostname):
@@ -101,6 +100,10 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
     if provider == "openrouter":
         fields = {"usage": {"include": True}, **fields}
     headers = _headers(spec, key, model.timeout, params.get("extra_headers") or {})
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     tls = _tls() if parts.scheme == "https" else True
     tier = params.get("service_tier")
     return Wire(provider, url, headers, proxy_of(url), tls, name=name, fields=fields, tier=tier)

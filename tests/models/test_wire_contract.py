@@ -200,6 +200,19 @@ def test_a_provider_outside_of_the_table_is_called_by_litellm(
 
 
 @TESTED_LITELLM
+def test_the_password_of_an_address_is_sent_instead_of_the_key(
+    loop_thread: LoopThread, openai_server: OpenAIServer
+) -> None:
+    openai_server.always(text("26"))
+    url = openai_server.url.replace("://", "://me:a%20b@")
+    model = WireModel(plain("hosted_vllm/test", url), connections=4, tell=pytest.fail)
+    reply = loop_thread.run(model.acomplete(Request("m", MESSAGES["text"], {})))
+    assert reply.text == "26"
+    # The base64 form of `me:a b`.
+    assert headers(openai_server.requests[0])["authorization"] == "Basic bWU6YSBi"
+
+
+@TESTED_LITELLM
 def test_a_parameter_outside_of_the_table_is_sent_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer
 ) -> None:
