@@ -9,19 +9,17 @@ import resource
 import socket
 import struct
 import threading
-import time
 import zlib
 from functools import cache
 
 import pytest
 
 from pytest_tablebench.models._body import Body
-from tests.support.calls import MODELS, QUIETLY, Make, asking, failing
+from tests.support.calls import QUIETLY, Make, asking, failing
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
     endless,
-    error,
     nonsense,
     packed,
     raw,
@@ -239,42 +237,6 @@ def test_replies_of_a_provider_without_our_session_are_read_and_truncated(
     assert (reply.text, reply.cut) == (content[:1000], len(content) > 1000)
     counts = (7, 3) if b"-" not in usage else (None, None)
     assert (reply.prompt_tokens, reply.completion_tokens) == counts
-
-
-@pytest.mark.parametrize(
-    "message", ["x?" + "a" * 100_000, "://" * 33_000, "?" * 50_000 + "a" * 50_000, "key " * 25_000]
-)
-def test_a_long_error_is_read_quickly(
-    make: Make, name: str, openai_server: OpenAIServer, message: str
-) -> None:
-    openai_server.always(error(400, message, code="context_length_exceeded"))
-    model = make(name, openai_server)
-    failing(model)  # litellm loads modules for its first error
-    start = time.process_time()
-    failure = failing(model)
-    assert time.process_time() - start < 1  # seconds of this process
-    assert failure.reason == "context_window"
-    assert len(str(failure)) < 500
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "1e400",
-        "9" * 5000,
-        "Fri, 31 Dec 99999 23:59:59 GMT",
-        "Fri, 31 Dec 9999 23:59:59 -2359",
-        "Fri, 31 Dec 2026 23:59:59 +999999",
-        ",,,,",
-        "",
-    ],
-)
-def test_an_invalid_retry_after_is_ignored(
-    make: Make, openai_server: OpenAIServer, header: str
-) -> None:
-    openai_server.always(error(429, headers={"Retry-After": header}))
-    failure = failing(make(MODELS[0], openai_server))
-    assert (failure.reason, failure.retryable, failure.retry_after) == ("rate_limit", True, None)
 
 
 def test_only_supported_compressions_are_requested(
