@@ -36,12 +36,14 @@ pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
 def test_a_reply_has_text_tokens_and_time(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
-    openai_server.always(text("26", usage=(11, 2)))
+    choice = {"index": 0, "message": {"content": "26"}, "finish_reason": "stop"}
+    openai_server.always(Behaviour(completion([choice], (11, 2), "m-2026", provider="DeepInfra")))
     start = time.perf_counter()
     reply = make(name, openai_server).complete(asking())
     assert reply.latency_s is not None
     assert 0 < reply.latency_s <= time.perf_counter() - start
-    assert reply == Reply("26", "stop", 11, 2, None, reply.latency_s, served_model="test-model")
+    served = {"served_model": "m-2026", "served_by": "DeepInfra"}
+    assert reply == Reply("26", "stop", 11, 2, None, reply.latency_s, **served)
     assert openai_server.calls == 1
 
 
@@ -56,11 +58,6 @@ def test_the_cost_of_a_known_model_is_reported(make: Make, openai_server: OpenAI
     reply = make("openai/gpt-4o", openai_server).complete(asking())
     # 2.50 and 10.00 dollars for a million tokens in and out.
     assert reply.cost_usd == pytest.approx(0.0025 + 0.001)
-
-
-def test_the_cost_without_token_counts_is_unknown(make: Make, openai_server: OpenAIServer) -> None:
-    openai_server.always(text("26", usage=None, model="gpt-4o"))
-    assert make("openai/gpt-4o", openai_server).complete(asking()).cost_usd is None
 
 
 def test_only_the_requested_parameters_are_sent(
@@ -95,21 +92,6 @@ def test_the_same_request_twice_makes_two_calls(
     openai_server.queue(text("first"), text("second"))
     model = make(name, openai_server)
     assert [model.complete(asking()).text for _ in range(2)] == ["first", "second"]
-
-
-def test_an_empty_string_is_an_answer(make: Make, name: str, openai_server: OpenAIServer) -> None:
-    openai_server.always(text(""))
-    reply = make(name, openai_server).complete(asking())
-    assert (reply.text, reply.finish_reason) == ("", "stop")
-
-
-@pytest.mark.parametrize("content", ["The answer is", None])
-def test_a_reply_cut_off_at_the_token_limit_is_marked(
-    make: Make, name: str, openai_server: OpenAIServer, content: str | None
-) -> None:
-    openai_server.always(text(content, finish_reason="length"))
-    reply = make(name, openai_server).complete(asking())
-    assert (reply.text, reply.finish_reason) == (content or "", "length")
 
 
 def test_the_content_type_does_not_matter(
@@ -239,24 +221,17 @@ def test_warming_up_an_unknown_model_prints_nothing(
 # Set-up
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "localhost", "", "ftp://x", "http://"])
-def test_an_invalid_address_is_refused(make: Make, url: str) -> None:
-    with pytest.raises(SettingsError, match=r"http://localhost:8000/v1"):
-        make(MODELS[0], url)
-
-
-def test_the_password_of_an_invalid_address_is_not_shown(
-    make: Make,
-) -> None:
-    with pytest.raises(SettingsError) as caught:
-        make(MODELS[0], "ftp://me:hunter2@host")
+@pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "localhost", "", "ftp://me:hunter2@x"])
+def test_an_invalid_address_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"http://localhost:8000/v1") as caught:
+        plain(MODELS[0], url)
     assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_the_time_limit_must_be_positive(make: Make, seconds: float) -> None:
+def test_the_time_limit_must_be_positive(seconds: float) -> None:
     with pytest.raises(SettingsError, match="above 0"):
-        make(MODELS[0], "http://127.0.0.1:1/v1", timeout=seconds)
+        plain(MODELS[0], "http://127.0.0.1:1/v1", timeout=seconds)
 
 
 def test_a_missing_litellm_is_named(
@@ -284,21 +259,3 @@ def test_the_fields_of_a_model_can_be_written_as_json(name: str) -> None:
         "window": None,
     }
     assert LiteLLMModel(**fields) == model
-
-
-def test_the_fields_of_a_model_cannot_be_changed() -> None:
-    model = plain(MODELS[0], "http://127.0.0.1:1/v1")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        model.timeout = 0  # type: ignore[misc]
-
-
-def test_a_reply_names_what_answered(make: Make, name: str, openai_server: OpenAIServer) -> None:
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": "26"},
-        "finish_reason": "stop",
-    }
-    body = completion([choice], (7, 3), "m-2026", provider="DeepInfra")
-    openai_server.always(Behaviour(body))
-    reply = make(name, openai_server).complete(asking())
-    assert (reply.served_model, reply.served_by) == ("m-2026", "DeepInfra")

@@ -45,26 +45,11 @@ def with_usage(usage: bytes) -> Behaviour:
     return nonsense(json.dumps(body).encode().replace(b'"HERE"', usage))
 
 
-@pytest.mark.parametrize("content", ["x" * 5_000_000, "漢" * 1_000_000], ids=["5MB", "wide"])
-def test_a_long_answer_is_truncated(
-    make: Make, name: str, openai_server: OpenAIServer, content: str
-) -> None:
-    openai_server.always(text(content))
+def test_a_long_answer_is_truncated(make: Make, name: str, openai_server: OpenAIServer) -> None:
+    openai_server.always(text("x" * 5_000_000))
     reply = make(name, openai_server).complete(asking())
-    assert reply.cut
-    assert reply.text == content[: 1_000_000 // len(content[0].encode())]
+    assert (len(reply.text), reply.cut) == (1_000_000, True)
     assert (reply.finish_reason, reply.prompt_tokens, reply.completion_tokens) == ("stop", 7, 3)
-
-
-def test_an_answer_at_the_limit_is_whole(
-    make: Make, name: str, openai_server: OpenAIServer
-) -> None:
-    openai_server.always(text("x" * 1000))
-    reply = make(name, openai_server, max_reply=1000).complete(asking())
-    assert (len(reply.text), reply.cut) == (1000, False)
-    openai_server.always(text("x" * 1001))
-    reply = make(name, openai_server, max_reply=1000).complete(asking())
-    assert (len(reply.text), reply.cut) == (1000, True)
 
 
 @cache
@@ -85,21 +70,10 @@ def test_memory_is_bounded_if_a_reply_never_ends(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     failure = failing(model)
     assert failure.reason == "bad_reply"
+    assert kind == "bomb" or "it is longer than 8,000,000 bytes" in str(failure)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # KiB
     assert grown < 200_000
     assert openai_server.sent < 100_000_000
-
-
-@pytest.mark.parametrize(
-    ("start", "piece"), [(b"{", b" " * 65536), (b"[", b"1," * 30_000), (b"<html>", b"x" * 65536)]
-)
-def test_a_reply_that_never_ends_is_an_error(
-    make: Make, name: str, openai_server: OpenAIServer, start: bytes, piece: bytes
-) -> None:
-    openai_server.always(endless(start, piece))
-    failure = failing(make(name, openai_server))
-    assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
-    assert "it is longer than 8,000,000 bytes" in str(failure)
 
 
 def test_a_reply_that_failed_is_not_kept(
@@ -119,14 +93,9 @@ def test_a_reply_that_failed_is_not_kept(
 
 
 BAD: dict[str, Behaviour] = {
-    "nested": nonsense(b"[" * 100_000 + b"]" * 100_000),
-    "nested inside": nonsense(with_field(b"[" * 100_000 + b"]" * 100_000)),
+    "nested": nonsense(with_field(b"[" * 100_000 + b"]" * 100_000)),
     "digits": nonsense(with_field(b"1" * 10_000)),
-    "no UTF-8": nonsense(ANSWER.replace(b"26", b"\xff\xfe")),
-    "bad gzip": packed(b"nonsense"),
     "half a gzip": packed(gzip.compress(ANSWER)[:-12]),
-    "bad deflate": packed(b"nonsense", "deflate"),
-    "unknown compression": packed(b"nonsense", "br"),
 }
 
 
@@ -183,19 +152,9 @@ def test_a_reset_connection_is_no_refused_connection(make: Make, name: str) -> N
 
 
 USAGES = {
-    "digits": b'{"prompt_tokens": %s, "completion_tokens": 3, "total_tokens": 9}' % (b"7" * 400),
     "more digits": b'{"prompt_tokens": 7, "completion_tokens": %s}' % (b"7" * 10_000),
-    "1e400": b'{"prompt_tokens": 1e400, "completion_tokens": 3, "total_tokens": 9}',
-    "a float": b'{"prompt_tokens": 7.5, "completion_tokens": 3, "total_tokens": 9}',
-    "a word": b'{"prompt_tokens": 7, "completion_tokens": "many", "total_tokens": 9}',
-    "NaN": b'{"prompt_tokens": NaN, "completion_tokens": 3, "total_tokens": 9}',
-    "a list inside": b'{"prompt_tokens": 7, "completion_tokens": [3], "total_tokens": 9}',
-    "a list": b"[1, 2]",
     "a text": b'"lots"',
     "negative": b'{"prompt_tokens": -7, "completion_tokens": -3, "total_tokens": -10}',
-    "true": b'{"prompt_tokens": true, "completion_tokens": 3, "total_tokens": 4}',
-    "details": b'{"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10,'
-    b' "prompt_tokens_details": {"cached_tokens": 1000000}}',
 }
 
 
