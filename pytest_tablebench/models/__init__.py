@@ -14,8 +14,8 @@ from pytest_tablebench.models.base import (
     as_read,
     limited,
 )
+from pytest_tablebench.models.batch_service import BATCH_PROVIDERS
 from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
-from pytest_tablebench.models.litellm_batch import BATCH_PROVIDERS
 from pytest_tablebench.models.litellm_facts import (
     Resolution,
     may_be_direct,

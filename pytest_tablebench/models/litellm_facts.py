@@ -239,20 +239,19 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
     Raises:
         ModelError: litellm cannot be imported.
     """
-    where = wire_model(model)
-    if where is not None and litellm_folder() is not None:
-        tokenizer = tokenizer_of(where[1], where[0])
-        if tokenizer is None:
-            return None
-        texts = [(message.role, message.content) for message in messages]
-        plain = [(role, content) for role, content in texts if isinstance(content, str)]
-        if len(plain) == len(texts):
-            return text_tokens(tokenizer, plain)
     return tokens_of(model, as_openai(messages))
 
 
 def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Return `count_tokens` for messages in the form of the OpenAI protocol."""
+    where = wire_model(model)
+    if where is not None and litellm_folder() is not None:
+        tokenizer = tokenizer_of(where[1], where[0])
+        if tokenizer is None:
+            return None
+        plain = [(turn["role"], turn["content"]) for turn in messages]
+        if all(isinstance(content, str) for _, content in plain):
+            return text_tokens(tokenizer, plain)
     litellm = load()
     provider, name = provider_of(litellm, model, None)
     tokenizer = tokenizer_of(name, provider)

@@ -132,9 +132,12 @@ def iso_day(value: Any) -> str | None:
         return None
 
 
-def flat_price(model: str, prompt: int, completion: int) -> float | None:
+def flat_price(model: str, prompt: int, completion: int, *, batch: bool = False) -> float | None:
     """Return the price of a call in US dollars by the usual price of a token; None if unknown."""
-    table = model_table()
-    entry = table.get(model) or table.get(model.partition("/")[2]) or {}
-    prices = [positive_number(entry.get(f"{kind}_cost_per_token")) for kind in ("input", "output")]
+    provider, _, name = model.partition("/")
+    entry = model_table().get(model) or entry_of(provider, name) or {}
+    prices = [
+        batch_price(entry, kind) if batch else positive_number(entry.get(kind))
+        for kind in ("input_cost_per_token", "output_cost_per_token")
+    ]
     return prompt * (prices[0] or 0) + completion * (prices[1] or 0) or None

@@ -86,8 +86,8 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
         raise Unforeseen(f"the environment variable {settings[0]}")
     check_model(provider, name)
     spec = PROVIDERS[provider]
-    key = model.api_key or _first(spec.key_variables) or spec.spare_key
-    base = model.api_base or _first(spec.base_variables) or spec.base
+    key = model.api_key or first_of(spec.key_variables) or spec.spare_key
+    base = model.api_base or first_of(spec.base_variables) or spec.base
     if key is None or base is None:
         raise Unforeseen("a missing key or address")
     url = _complete_url(provider, base, spec)
@@ -104,9 +104,10 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-    tls = _tls() if parts.scheme == "https" else True
     tier = params.get("service_tier")
-    return Wire(provider, url, headers, proxy_of(url), tls, name=name, fields=fields, tier=tier)
+    return Wire(
+        provider, url, headers, proxy_of(url), tls_of(url), name=name, fields=fields, tier=tier
+    )
 
 
 def _is_regional(host: str | None) -> bool:
@@ -114,7 +115,8 @@ def _is_regional(host: str | None) -> bool:
     return bool(host) and host != "api.openai.com" and str(host).endswith(".api.openai.com")
 
 
-def _first(variables: tuple[str, ...]) -> str | None:
+def first_of(variables: tuple[str, ...]) -> str | None:
+    """Return the value of the first of these environment variables that is set."""
     return next((value for name in variables if (value := os.environ.get(name))), None)
 
 
@@ -218,8 +220,10 @@ def encoder(*, compact: bool) -> json.JSONEncoder:
     return json.JSONEncoder()
 
 
-def _tls() -> ssl.SSLContext | bool:
+def tls_of(url: str) -> ssl.SSLContext | bool:
     """Return how certificates are verified, by litellm's variables of the environment."""
+    if not url.startswith("https:"):
+        return True
     setting = os.environ.get("SSL_VERIFY", "")
     if setting.strip().lower() == "false":
         return False

@@ -10,11 +10,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import REFUSED
-from pytest_tablebench.models._completions import fingerprint_of
+from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of
 from pytest_tablebench.models._refusals import refused_part
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load
@@ -158,28 +159,35 @@ class WireModel:
             if failure.reason == REFUSED:
                 failure.refused = refused_part(text, request)
             raise failure
-        body, facts = response.value, response.facts
         try:
-            choice = body["choices"][0]
-            text, thinking = _parted(choice["message"])
+            reply = reply_in(response.value, response.facts, response.headers)
         except (LookupError, TypeError, AttributeError):
             raise self._model.failures.bad_reply() from None
-        usage = body.get("usage")
-        usage = usage if isinstance(usage, dict) and usage.get("prompt_tokens") else {}
-        details = usage.get("completion_tokens_details") or {}
-        return Reply(
-            text=text,
-            finish_reason=facts.finish or FINISHES.get(choice.get("finish_reason"), "stop"),
-            prompt_tokens=usage.get("prompt_tokens"),
-            completion_tokens=usage.get("completion_tokens"),
-            cost_usd=_cost(how, body, response.headers),
-            latency_s=latency_s,
-            thinking=thinking,
-            reasoning_tokens=details.get("reasoning_tokens"),
-            fingerprint=fingerprint_of(body.get("system_fingerprint"), response.headers),
-            served_model=facts.model,
-            served_by=facts.provider,
-        )
+        cost = _cost(how, response.value, response.headers)
+        return replace(reply, cost_usd=cost, latency_s=latency_s)
+
+
+def reply_in(body: Any, facts: CompletionFacts, headers: Mapping[str, str]) -> Reply:
+    """Return the reply in a completion in its plain form, without cost and time.
+
+    Raises `LookupError`, `TypeError` or `AttributeError` for another body.
+    """
+    choice = body["choices"][0]
+    text, thinking = _parted(choice["message"])
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) and usage.get("prompt_tokens") else {}
+    details = usage.get("completion_tokens_details") or {}
+    return Reply(
+        text=text,
+        finish_reason=facts.finish or FINISHES.get(choice.get("finish_reason"), "stop"),
+        prompt_tokens=usage.get("prompt_tokens"),
+        completion_tokens=usage.get("completion_tokens"),
+        thinking=thinking,
+        reasoning_tokens=details.get("reasoning_tokens"),
+        fingerprint=fingerprint_of(body.get("system_fingerprint"), headers),
+        served_model=facts.model,
+        served_by=facts.provider,
+    )
 
 
 _NO_ROOM = "Could not finish the message because max_tokens or model output limit was reached"

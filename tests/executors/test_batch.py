@@ -15,12 +15,9 @@ from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.batch import BatchExecutor, Ledger
 from pytest_tablebench.executors.batch.process import BatchProcess, Order
 from pytest_tablebench.metrics.steps import Execute
-from pytest_tablebench.models import Message, Reply, Request, litellm_batch
+from pytest_tablebench.models import Message, Reply, Request, batch_service
 from pytest_tablebench.store import Store
 from tests.support.batch_server import BatchServer, Handed
-from tests.support.calls import QUIETLY
-
-pytestmark = QUIETLY
 
 MODEL = "openai/gpt-4o-mini"
 KEY = "sk-marked-77aa"
@@ -107,6 +104,8 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    # Batches need no import of litellm.
+    monkeypatch.setattr("pytest_tablebench.models.litellm_facts.load", pytest.fail)
     with BatchServer(lambda body: body["messages"][-1]["content"].upper()) as server:
         yield Site(tmp_path / "answers", server)
 
@@ -169,7 +168,7 @@ def test_compatible_providers_never_receive_the_openai_key(
 ) -> None:
     if sent.endswith("sk-own"):
         monkeypatch.setenv(variable, "sk-own")
-    monkeypatch.setattr(litellm_batch, "LOOK_S", 0.0)
+    monkeypatch.setattr(batch_service, "LOOK_S", 0.0)
     site.model, site.server.page, site.server.reading = model, 1, 2
     first, other = (replace(request, model=model) for request in (A, B))
     site.server.break_off = "after"

@@ -19,7 +19,7 @@ from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Reply
 from pytest_tablebench.models._body import RedirectRefused
 from pytest_tablebench.models._completions import MangledBody
 from pytest_tablebench.models._sessions import SoleRequest, in_one_exchange
-from pytest_tablebench.models.litellm_batch import BatchService
+from pytest_tablebench.models.batch_service import BatchService
 from pytest_tablebench.models.litellm_model import UNGUARDED, close
 from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.both_ways import Fresh

@@ -1,4 +1,4 @@
-"""The process that talks to batch services, so that pytest need not import litellm.
+"""The process that talks to batch services, so that nothing waits for them.
 
 It reads one order from its standard input, executes it, and writes the problems to its standard
 output, both as JSON. It writes each step to the ledger before the next one. If it is killed, the
@@ -20,7 +20,7 @@ from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting, written_base
 from pytest_tablebench.models.base import Reply
-from pytest_tablebench.models.litellm_batch import ENDPOINT, BatchService, BatchState
+from pytest_tablebench.models.batch_service import ENDPOINT, BatchService, BatchState
 from pytest_tablebench.store import Store
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
