@@ -19,7 +19,13 @@ from pytest_tablebench.models.base import Reply, limited
 from pytest_tablebench.models.litellm_facts import tokens_of
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 from pytest_tablebench.models.model_table import flat_price, model_table
-from pytest_tablebench.models.openai_providers import Unforeseen, body_fields, check_model
+from pytest_tablebench.models.openai_providers import (
+    PROVIDERS,
+    Unforeseen,
+    WireProvider,
+    body_fields,
+    check_model,
+)
 from pytest_tablebench.models.openai_requests import first_of, tls_of
 from pytest_tablebench.models.openai_wire import reply_in
 
@@ -27,46 +33,21 @@ if TYPE_CHECKING:
     import httpx
 
 
-@dataclass(frozen=True)
-class _ServicePlace:
-    """Where a provider's batch service is.
-
-    Arguments:
-        base: the address; None if it must be set.
-        base_variables, key_variables: environment variables of address and key, first one first.
-        key_header: the header of the key, and the text before it.
-        path, query: what is added to the address, and to each call.
-    """
-
-    base: str | None
-    base_variables: tuple[str, ...]
-    key_variables: tuple[str, ...]
-    key_header: tuple[str, str] = ("Authorization", "Bearer ")
-    path: str = ""
-    query: tuple[str, str, str] | None = None
-
-
-_PLACES = {
-    "azure": _ServicePlace(
-        None,
-        ("AZURE_API_BASE",),
-        ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
-        ("api-key", ""),
-        "/openai",
-        ("api-version", "AZURE_API_VERSION", "2025-02-01-preview"),
+_PLACES: Mapping[str, WireProvider] = {
+    "azure": WireProvider(
+        None, ("AZURE_API_BASE",), ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN")
     ),
-    "hosted_vllm": _ServicePlace(None, ("HOSTED_VLLM_API_BASE",), ("HOSTED_VLLM_API_KEY",)),
-    "litellm_proxy": _ServicePlace(None, ("LITELLM_PROXY_API_BASE",), ("LITELLM_PROXY_API_KEY",)),
-    "openai": _ServicePlace(
-        "https://api.openai.com/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",)
+    "litellm_proxy": WireProvider(
+        None, ("LITELLM_PROXY_API_BASE",), ("LITELLM_PROXY_API_KEY",), spare_key="none"
     ),
+    **{name: PROVIDERS[name] for name in ("hosted_vllm", "openai")},
 }
+"""Where the batch service of each provider is."""
 
 BATCH_PROVIDERS = frozenset(_PLACES)
 """Providers whose batches were tested against a server of their protocol."""
 
-_KEYLESS = frozenset({"hosted_vllm", "litellm_proxy"})
-"""Providers whose servers may want no key."""
+_AZURE_VERSION = "2025-02-01-preview"
 
 ENDPOINT = "/v1/chat/completions"
 
@@ -129,7 +110,7 @@ class BatchService(LiteLLMModel):
             params: parameters of the call; unknown ones are sent as they are.
         """
         name = self.model.removeprefix(f"{self._provider}/")
-        protocol = "hosted_vllm" if self._provider in _KEYLESS else "openai"
+        protocol = "hosted_vllm" if self._provider not in {"azure", "openai"} else "openai"
         try:
             check_model(protocol, name)
             fields = body_fields(protocol, name, params)
@@ -213,7 +194,7 @@ class BatchService(LiteLLMModel):
         try:
             sound_usage(body)
             facts, _ = read_completion(body)
-            reply = reply_in(body, facts, {})
+            reply = reply_in(body, facts, {}, whole=True)
         except FailedReply as error:
             raise self.failures.explain(error, frozenset()) from None
         except Exception:  # the body may contain anything
@@ -292,23 +273,20 @@ class BatchService(LiteLLMModel):
                 whole_run=True,
             )
         place = _PLACES[provider]
-        key = self.api_key or first_of(place.key_variables)
+        key = self.api_key or first_of(place.key_variables) or place.spare_key
         base = self.api_base or first_of(place.base_variables) or place.base
-        header, before = place.key_header
-        if key is None and provider == "azure" and (token := os.environ.get("AZURE_AD_TOKEN")):
-            key, header, before = token, "Authorization", "Bearer "
-        key = key or ("none" if provider in _KEYLESS else None)
         if key is None or base is None:
             names = place.key_variables if key is None else place.base_variables
             raise ModelError(f"{self.model}: set {names[0]}", reason="auth", whole_run=True)
-        headers = {header: before + key}
+        headers = {"Authorization": f"Bearer {key}"}
         if provider == "openai" and (organization := os.environ.get("OPENAI_ORGANIZATION")):
             headers["OpenAI-Organization"] = organization
-        query = {}
-        if place.query is not None:
-            name, variable, default = place.query
-            query = {name: os.environ.get(variable) or default}
-        return base.rstrip("/") + place.path, headers, query
+        if provider != "azure":
+            return base.rstrip("/"), headers, {}
+        if key != os.environ.get("AZURE_AD_TOKEN"):
+            headers = {"api-key": key}
+        version = os.environ.get("AZURE_API_VERSION") or _AZURE_VERSION
+        return f"{base.rstrip('/')}/openai", headers, {"api-version": version}
 
 
 def _stay_on_server(response: httpx.Response) -> None:

@@ -167,13 +167,21 @@ class WireModel:
         return replace(reply, cost_usd=cost, latency_s=latency_s)
 
 
-def reply_in(body: Any, facts: CompletionFacts, headers: Mapping[str, str]) -> Reply:
+def reply_in(
+    body: Any, facts: CompletionFacts, headers: Mapping[str, str], *, whole: bool = False
+) -> Reply:
     """Return the reply in a completion in its plain form, without cost and time.
+
+    Arguments:
+        body: the parsed response.
+        facts: from `read_completion`.
+        headers: of the response.
+        whole: whether the text keeps tagged thoughts, which litellm cuts off.
 
     Raises `LookupError`, `TypeError` or `AttributeError` for another body.
     """
     choice = body["choices"][0]
-    text, thinking = _parted(choice["message"])
+    text, thinking = _parted(choice["message"], whole=whole)
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) and usage.get("prompt_tokens") else {}
     details = usage.get("completion_tokens_details") or {}
@@ -212,7 +220,7 @@ def _cost(how: Wire, body: dict[str, Any], headers: Mapping[str, str]) -> float 
         return None
 
 
-def _parted(message: Mapping[str, Any]) -> tuple[str, str]:
+def _parted(message: Mapping[str, Any], *, whole: bool) -> tuple[str, str]:
     """Return answer and thoughts of a message. Raises `TypeError` for content that is no text."""
     content = message["content"]
     if not isinstance(content, str):
@@ -220,7 +228,7 @@ def _parted(message: Mapping[str, Any]) -> tuple[str, str]:
     for name in ("reasoning_content", "reasoning"):
         if isinstance(thoughts := message.get(name), str) and thoughts:
             return content, thoughts
-    match = _THOUGHTS.match(content)
+    match = None if whole else _THOUGHTS.match(content)
     return (match[2], match[1]) if match else (content, "")
 
 

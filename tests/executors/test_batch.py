@@ -158,7 +158,7 @@ def test_a_submitted_request_is_answered_later_and_submitted_once(site: Site) ->
 @pytest.mark.parametrize(
     ("model", "variable", "sent"),
     [
-        ("hosted_vllm/some/model", "HOSTED_VLLM_API_KEY", "Bearer none"),
+        ("hosted_vllm/some/model", "HOSTED_VLLM_API_KEY", "Bearer fake-api-key"),
         ("litellm_proxy/some/model", "LITELLM_PROXY_API_KEY", "Bearer sk-own"),
         ("azure/some/model", "AZURE_API_KEY", "sk-own"),
     ],
