@@ -16,7 +16,7 @@ from tests.support.matrix import reduced
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
-    completion,
+    completed,
     error,
     nonsense,
     text,
@@ -25,28 +25,15 @@ from tests.support.openai_server import (
 pytestmark = [QUIETLY, TESTED_LITELLM, pytest.mark.usefixtures("provider_keys")]
 
 
+DETAILS = b"""{"prompt_tokens_details": {"cached_tokens": 600, "audio_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 64}, """
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
 REPLIES: dict[str, Behaviour] = {
     "usage in detail": nonsense(
-        json.dumps(
-            {
-                **json.loads(completion([], (1000, 100), "gpt-4o-2024-08-06")),
-                "choices": [
-                    {
-                        "index": 0,
-                        "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": "26"},
-                    }
-                ],
-                "usage": {
-                    "prompt_tokens": 1000,
-                    "completion_tokens": 100,
-                    "total_tokens": 1100,
-                    "prompt_tokens_details": {"cached_tokens": 600, "audio_tokens": 0},
-                    "completion_tokens_details": {"reasoning_tokens": 64},
-                },
-                "service_tier": "default",
-            }
-        ).encode()
+        text("26", usage=(1000, 100), model="gpt-4o-2024-08-06").body.replace(
+            b'"usage": {', b'"service_tier": "default", "usage": ' + DETAILS
+        )
     ),
     "ticks": nonsense(
         text("26", usage=(1000, 100), model="grok-3").body.replace(
@@ -58,30 +45,7 @@ REPLIES: dict[str, Behaviour] = {
     "filtered": text("26", finish_reason="content_filter"),
     "another reason": text("26", finish_reason="eos_token"),
     "no reason": text("26", finish_reason=None),  # type: ignore[arg-type]
-    "tool calls": nonsense(
-        json.dumps(
-            {
-                **json.loads(completion([], (7, 3))),
-                "choices": [
-                    {
-                        "index": 0,
-                        "finish_reason": "tool_calls",
-                        "message": {
-                            "role": "assistant",
-                            "content": None,
-                            "tool_calls": [
-                                {
-                                    "id": "1",
-                                    "type": "function",
-                                    "function": {"name": "f", "arguments": "{}"},
-                                }
-                            ],
-                        },
-                    }
-                ],
-            }
-        ).encode()
-    ),
+    "tool calls": completed({"content": None, "tool_calls": [CALL]}, finish_reason="tool_calls"),
     "another model": text("26", usage=(1000, 100), model="gpt-4o-mini"),
     "an unknown model": text("26", usage=(1000, 100), model="no-such-thing"),
     "a price from a gateway": Behaviour(
@@ -93,16 +57,8 @@ REPLIES: dict[str, Behaviour] = {
     "a version": text("26", fingerprint="fp_1", headers={"openai-version": "2026-01-01"}),
     "a redirect": Behaviour(b"{}", status=307, headers={"Location": "/elsewhere"}),
     "another success": Behaviour(text("26").body, status=203),
-    "roles": error(400, "Conversation roles must alternate user/assistant"),
-    "unprocessable": error(422, "temperature: extra fields not permitted"),
-    "quota": error(429, "check your plan", code="insufficient_quota"),
     "in a hurry": error(429, headers={"Retry-After": "3"}),
-    "teapot": error(418),
-    "conflict": error(409),
-    "overloaded": error(529),
-    "a code": error(400, "no", code="invalid_prompt"),
     "policy": error(400, "Invalid prompt: limited access", code="content_policy_violation"),
-    "context in words": error(400, "This model's maximum context length is 10 tokens."),
     "vLLM's words": nonsense(b'{"object": "error", "message": "gone", "code": 404}'),
 }
 
