@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.commands._gates import add_different_judges
-from pytest_tablebench.errors import writing
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.util.programs import program
 
 
@@ -36,19 +34,13 @@ def add_parser(commands: Any) -> None:
         "by the published gold, and the figures by the corrected gold are shown too",
     )
     add_different_judges(parser)
-    parser.add_argument(
-        *("-o", "--out", "--json"),
-        dest="json",
-        type=Path,
-        metavar="FILE",
-        help="write the comparison as JSON",
-    )
-    parser.set_defaults(lines=_compare)
+    add_outputs(parser, json=["-o", "--out"])
+    parser.set_defaults(answer=_compare)
 
 
-def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
+def _compare(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.compare import compare_runs
-    from pytest_tablebench.reports.compare_text import comparison_lines
+    from pytest_tablebench.reports.comparison import comparison_report
 
     comparison = compare_runs(
         options.before,
@@ -57,19 +49,12 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
         corrected=options.corrected,
         different_judges=options.different_judges,
     )
-    if options.json is not None:
-        text = json.dumps(comparison.to_json(), indent=2) + "\n"
-        with writing(f"--json: cannot write {options.json}"):
-            options.json.write_text(text, encoding="ascii")
-    page = [
-        program("tablebench"),
-        "report",
-        str(options.before),
-        str(options.after),
-        "--page",
-        "both.html",
-    ]
-    page += ["--allow-unlike"] if options.allow_unlike else []
-    page += ["--different-judges"] if options.different_judges else []
-    shown = f"each case with both answers: {printable(shlex.join(page))}"
-    return [*comparison_lines(comparison), "", shown], 0
+    both = [program("tablebench"), "report", str(options.before), str(options.after)]
+    both += ["--page", "both.html"]
+    both += ["--allow-unlike"] if options.allow_unlike else []
+    both += ["--different-judges"] if options.different_judges else []
+    return CommandAnswer(
+        comparison_report(comparison),
+        comparison.to_json(),
+        lines=[f"each case with both answers: {shlex.join(both)}"],
+    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,12 @@ class CommandAnswer:
     lines: Sequence[str] = ()
 
 
-def add_outputs(parser: argparse.ArgumentParser, *, markdown: Sequence[str] = ()) -> None:
-    """Add `--json`, `--page` and `--markdown` with further names of the last."""
+def add_outputs(
+    parser: argparse.ArgumentParser, *, json: Sequence[str] = (), markdown: Sequence[str] = ()
+) -> None:
+    """Add `--json`, `--page` and `--markdown`, with further names of the first and the last."""
     for flags, text in (
-        (["--json"], "write the same as JSON; `-` prints it instead of the report"),
+        (["--json", *json], "write the same as JSON; `-` prints it instead of the report"),
         (["--page"], "write the report as a page"),
         (["--markdown", *markdown], "write the report as Markdown, such as for a pull request"),
     ):
@@ -102,4 +104,4 @@ def write_outputs(options: argparse.Namespace, answer: CommandAnswer) -> Iterato
 
 
 def _json(answer: CommandAnswer) -> str:
-    return json.dumps(answer.content, indent=2, default=str) + "\n"
+    return dumps(answer.content, indent=2, default=str) + "\n"

@@ -135,10 +135,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of sentences; after `most` of them only their number is shown."""
+    """A list of sentences; after `most` only the number of others, and where to find them."""
 
     items: Sequence[Text]
     most: int = 1000
+    elsewhere: str = ""
+
+    @property
+    def remainder(self) -> str:
+        """What the list does not show, as a sentence; empty if it shows all."""
+        count = len(self.items) - self.most
+        place = f" ({self.elsewhere})" if self.elsewhere else ""
+        return f"and {count:,} more{place}" if count > 0 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _lines(block: Block) -> list[str]:
             )
         case Listing(items, most):
             lines = [f"- {_inline(item)}" for item in items[:most]]
-            return [*lines, f"- and {len(items) - most:,} more"] if len(items) > most else lines
+            return [*lines, f"- {block.remainder}"] if block.remainder else lines
         case TableBlock():
             return list(_table(block))
         case Fold(title, inner):

@@ -66,8 +66,7 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
             yield from (f"  {_sentence(reason)}" for reason in reasons)
         case Listing(items, most):
             yield from (f"  {_sentence(item)}" for item in items[:most])
-            if len(items) > most:
-                yield f"  and {len(items) - most:,} more"
+            yield from [f"  ... {block.remainder}"] if block.remainder else []
         case TableBlock():
             yield from _table(block, width)
         case Fold(title, inner):

@@ -234,12 +234,14 @@ class RunEnding:
         lines += self._batch_lines(model)
         if verdict is None:
             return lines
-        from pytest_tablebench.reports.compare_text import comparison_lines
+        from pytest_tablebench.documents.terminal import terminal_lines
+        from pytest_tablebench.reports.comparison import comparison_report
         from pytest_tablebench.reports.gate_text import gate_lines
         from pytest_tablebench.reports.terminal import beside_line
 
         if verdict.comparison is not None:
-            lines += ["", *comparison_lines(verdict.comparison, flips=0, width=width)]
+            report = comparison_report(verdict.comparison, flips=0)
+            lines += ["", *terminal_lines(report.blocks, width=width)]
         if verdict.gates:
             lines += ["", *gate_lines(verdict.gates, self._run.writer.run_facts(model), width)]
         if verdict.gates_left:

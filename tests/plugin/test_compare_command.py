@@ -163,7 +163,7 @@ def test_a_run_of_several_models_is_compared_with_a_run_of_one(bench, capsys):
 
 
 def test_a_json_file_that_cannot_be_written_is_refused(two, capsys):
-    code, _, err = command(capsys, "compare", "a", "b", "--json", "no/such/c.json")
+    code, _, err = command(capsys, "compare", "a", "b", "--json", "a/run.json/c.json")
     assert code == 2
     assert "--json: cannot write" in err
 

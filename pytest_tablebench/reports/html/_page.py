@@ -16,7 +16,7 @@ from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.documents.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.documents.html import compiled, save_page
 from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
-from pytest_tablebench.reports.compare_text import methods_line
+from pytest_tablebench.reports.comparison import methods_line
 from pytest_tablebench.reports.corrected_text import (
     corrected_line,
     corrected_scopes,

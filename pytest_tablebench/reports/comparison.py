@@ -1,63 +1,69 @@
-"""A comparison of two runs as text for a terminal."""
+"""A comparison of two runs: what differs, figures on both sides, and the cases that flipped."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
+from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
-from pytest_tablebench.documents.formats import fitting, interval, number, percent, signed
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import percent
 from pytest_tablebench.results.run import Run
-from pytest_tablebench.util.names import counted, out_of, printable
+from pytest_tablebench.util.names import counted, out_of
 
-__all__ = ["SHOWN_FLIPS", "comparison_lines", "methods_line"]
+__all__ = ["comparison_report", "methods_line"]
 
-SHOWN_FLIPS = 20
+_FLIPS = 20
 """Cases listed in each direction."""
 
-_SHOWN_SINGLE = 5
+_SINGLE = 5
 _LABELS: dict[Measure, str] = {
     "performance": "performance",
     "pass_rate": "pass rate",
     "robustness": "robustness",
 }
-_Table = tuple[str, list[tuple[str, ...]], int, list[str]]
 _CAUTION = (
     "p-values are not corrected: without any difference, one in twenty is below .05 by chance"
 )
 
+_PARTS = (*(axis.name for axis in JOINED), "tag")
+"""Kinds of scopes that are parts of a dataset."""
 
-def comparison_lines(
-    comparison: RunComparison, *, flips: int = SHOWN_FLIPS, width: int | None = None
-) -> list[str]:
-    """Return the comparison for a terminal; texts of the runs are escaped.
+
+def comparison_report(comparison: RunComparison, *, flips: int = _FLIPS) -> doc.Document:
+    """Return the comparison.
 
     `flips` is the number of cases listed in each direction; 0 only counts them.
-    The last columns are left out of tables that are wider than `width`.
     """
-    lines = [
-        _side_line("before", comparison.before),
-        _side_line("after ", comparison.after),
-        *(f"differs: {line}" for line in _differences(comparison)),
-        *(f"note: {printable(remark, 600)}" for remark in comparison.remarks),
+    blocks: list[doc.Block] = [
+        doc.Paragraph(_side("before", comparison.before)),
+        doc.Paragraph(_side("after ", comparison.after)),
+        *(doc.Paragraph(f"differs: {text}") for text in _differences(comparison)),
+        *(doc.Paragraph(f"note: {remark}") for remark in comparison.remarks),
+        *_whole("over the same examples on both sides", comparison.scopes),
     ]
-    for title, rows, words, notes in _tables(comparison):
-        lines += ["", title, *fitting(rows, width, left=range(words))]
-        lines += [f"  {note}" for note in notes]
-    lines += ["", _answers_line(comparison), _single_line(comparison), _CAUTION]
-    methods = methods_line(comparison, MEASURES)
-    lines += [methods] if methods else []
-    for title, ids, shown in _lists(comparison, flips):
-        lines.append(f"{title}: {len(ids)}")
-        lines += [f"  {printable(case, 200)}" for case in ids[:shown]]
-        if shown and len(ids) > shown:
-            lines.append(f"  ... and {len(ids) - shown} more (all of them with --json)")
-    return lines
+    if comparison.corrected:
+        title = "by corrected gold, over the same examples on both sides"
+        blocks += _whole(title, comparison.corrected)
+    for dataset in (scope for scope in comparison.scopes if scope.kind == "dataset"):
+        blocks += _parts(dataset.name, comparison.scopes)
+    texts = [_answers(comparison), _smallest(comparison), _CAUTION]
+    blocks += [doc.Heading("answers", 3), *map(doc.Paragraph, texts)]
+    if methods := methods_line(comparison, MEASURES):
+        blocks.append(doc.Paragraph(methods))
+    for title, ids, most in _lists(comparison, flips):
+        cases = [doc.Code(case, 200) for case in ids]
+        blocks.append(doc.Paragraph(f"{title}: {len(ids)}"))
+        if most:
+            blocks.append(doc.Listing(cases, most, "all of them with --json"))
+    models = doc.Code(comparison.before.model), " and ", doc.Code(comparison.after.model)
+    return doc.Document(models, blocks)
 
 
-def _side_line(word: str, side: Run) -> str:
-    return f"{word}  {printable(side.model, 100)}  ({printable(str(side.path))}): {_cases(side)}"
+def _side(word: str, side: Run) -> doc.Text:
+    return f"{word}  ", doc.Code(side.model, 100), f"  ({side.path}): {_cases(side)}"
 
 
 def _cases(side: Run) -> str:
@@ -72,8 +78,8 @@ def _differences(comparison: RunComparison) -> Iterator[str]:
     for difference in comparison.differences:
         mark = "UNLIKE, " if difference.unlike else ""
         yield (
-            f"{printable(difference.name, 100)}: {printable(difference.before, 160)} before, "
-            f"{printable(difference.after, 160)} after ({mark}{printable(difference.meaning, 160)})"
+            f"{difference.name}: {difference.before} before, {difference.after} after "
+            f"({mark}{difference.meaning})"
         )
 
 
@@ -82,29 +88,7 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
     yield "right before, wrong now", comparison.worse, flips
     for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
         if ids:
-            yield f"cases only in {word}", ids, _SHOWN_SINGLE
-
-
-_PARTS = (*(axis.name for axis in JOINED), "tag")
-"""Kinds of scopes that are parts of a dataset."""
-
-
-def _tables(comparison: RunComparison) -> Iterator[_Table]:
-    """Yield the title, rows, number of leading text columns, and notes of each table."""
-    yield _whole_table("over the same examples on both sides", comparison.scopes)
-    if comparison.corrected:
-        yield _whole_table(
-            "by corrected gold, over the same examples on both sides", comparison.corrected
-        )
-    for dataset in (scope for scope in comparison.scopes if scope.kind == "dataset"):
-        parts = [
-            scope
-            for scope in comparison.scopes
-            if scope.dataset == dataset.name and scope.kind in _PARTS
-        ]
-        kinds = [scope.kind for scope in parts]
-        if any(kinds.count(kind) > 1 for kind in set(kinds)):
-            yield _axes_table(dataset.name, parts)
+            yield f"cases only in {word}", ids, _SINGLE
 
 
 def _same_as_dataset(scope: ScopeComparison, scopes: Sequence[ScopeComparison]) -> bool:
@@ -117,71 +101,81 @@ def _same_as_dataset(scope: ScopeComparison, scopes: Sequence[ScopeComparison]) 
     return scope.kind == "benchmark" and len(datasets) == 1
 
 
-def _whole_table(title: str, scopes: Sequence[ScopeComparison]) -> _Table:
-    header: tuple[str, ...] = (
-        *("", "measure", "before", "after", "difference", "95 % interval", "p", "examples"),
-        *("left out", "no answer", "right now", "wrong now"),
-    )
-    rows, notes = [header], list[str]()
+def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]:
+    """Yield the figures of benchmarks and datasets on both sides, and notes on them."""
+    rows, notes = list[Sequence[doc.Cell]](), list[str]()
     for scope in scopes:
         if scope.kind not in {"benchmark", "dataset"} or _same_as_dataset(scope, scopes):
             continue
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
-        name = printable(name, 60)
         for place, measure in enumerate(MEASURES):
             difference = scope.measures[measure]
+            once = (
+                _shares(scope),
+                doc.Figure(scope.better, "count"),
+                doc.Figure(scope.worse, "count"),
+            )
             rows.append(
                 (
-                    "" if place else name,
+                    None if place else doc.Code(name, 60),
                     _LABELS[measure],
-                    number(difference.before),
-                    number(difference.after),
-                    signed(difference.value),
-                    interval(difference.interval, sign=True),
+                    doc.Figure(difference.before),
+                    doc.Figure(difference.after),
+                    _change(difference),
                     _p(difference),
-                    str(difference.examples),
+                    doc.Figure(difference.examples, "count"),
                     _left_out(difference),
-                    "" if place else _shares(scope),
-                    "" if place else str(scope.better),
-                    "" if place else str(scope.worse),
+                    *((None, None, None) if place else once),
                 )
             )
             if difference.note:
-                notes.append(f"{name}, {_LABELS[measure]}: {printable(difference.note, 300)}")
-    return title, rows, 2, notes
+                notes.append(f"{name}, {_LABELS[measure]}: {difference.note}")
+    yield doc.Heading(title, 3)
+    columns = ("", doc.Column("measure", "text"), "before", "after", _DIFFERENCE, "p", "examples")
+    yield doc.table((*columns, "left out", "no answer", "right now", "wrong now"), rows)
+    if notes:
+        yield doc.Listing(notes)
 
 
-def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
-    header: tuple[str, ...] = (
-        *("", "performance", "95 % interval", "p", "pass rate", "p"),
-        *("robustness", "95 % interval", "p", "examples", "right now", "wrong now"),
-    )
-    rows = [header]
-    for scope in scopes:
+_DIFFERENCE = doc.Column("difference", "estimate", "signed")
+
+
+def _parts(dataset: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]:
+    """Yield the differences of the parts of a dataset; nothing if each kind has one part."""
+    parts = [scope for scope in scopes if scope.dataset == dataset and scope.kind in _PARTS]
+    kinds = [scope.kind for scope in parts]
+    if len(kinds) == len(set(kinds)):
+        return
+    rows = []
+    for scope in parts:
         performance, pass_rate, robustness = (scope.measures[measure] for measure in MEASURES)
-        rows.append(
-            (
-                f"  {printable(scope.name, 60)}",
-                signed(performance.value),
-                interval(performance.interval, sign=True),
-                _p(performance),
-                signed(pass_rate.value),
-                _p(pass_rate),
-                signed(robustness.value),
-                interval(robustness.interval, sign=True),
-                _p(robustness),
-                str(performance.examples),
-                str(scope.better),
-                str(scope.worse),
-            )
+        cells = (
+            doc.Code(scope.name, 60),
+            _change(performance),
+            _p(performance),
+            doc.Figure(pass_rate.value, "signed"),
+            _p(pass_rate),
+            _change(robustness),
+            _p(robustness),
+            doc.Figure(performance.examples, "count"),
+            doc.Figure(scope.better, "count"),
+            doc.Figure(scope.worse, "count"),
         )
-    kinds = {scope.kind for scope in scopes}
+        rows.append(doc.TableRow(cells, "part"))
     *names, last = (kind for kind in _PARTS if kind in kinds)
-    title = f"{printable(dataset, 60)}: differences by {', '.join(names)} and {last}"
-    return title, rows, 1, []
+    yield doc.Heading((doc.Code(dataset, 60), f": differences by {', '.join(names)} and {last}"), 3)
+    columns = (
+        *("", doc.Column("performance", "estimate", "signed"), "p", "pass rate", "p"),
+        *(doc.Column("robustness", "estimate", "signed"), "p", "examples", "right now"),
+    )
+    yield doc.table((*columns, "wrong now"), rows)
 
 
-def _answers_line(comparison: RunComparison) -> str:
+def _change(difference: PairedEstimate) -> Estimate:
+    return Estimate(difference.value, *(difference.interval or ()))
+
+
+def _answers(comparison: RunComparison) -> str:
     answers = comparison.answers
     judged = (
         f" ({answers.flipped_same_text} of them with the same text)"
@@ -200,7 +194,7 @@ def _answers_line(comparison: RunComparison) -> str:
     )
 
 
-def _single_line(comparison: RunComparison) -> str:
+def _smallest(comparison: RunComparison) -> str:
     """Return the line on the configuration with the smallest p-value."""
     configurations = [
         configuration for configuration in comparison.configurations if configuration.n_examples
@@ -213,7 +207,7 @@ def _single_line(comparison: RunComparison) -> str:
     others = sum(configuration.p - least.p < 1e-12 for configuration in configurations) - 1
     return (
         f"single configurations ({test}): smallest p of {len(configurations)} is {least.p:.3g} in "
-        f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
+        f"{name} (right now {least.better}, wrong now {least.worse})"
         + (f", and the same in {others} more" if others else "")
     )
 
@@ -239,10 +233,8 @@ def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> st
     )
 
 
-def _p(difference: PairedEstimate) -> str:
-    if difference.p is None:
-        return "-"
-    return "<.001" if difference.p < 0.001 else number(difference.p)
+def _p(difference: PairedEstimate) -> doc.Figure:
+    return doc.Figure(difference.p, "chance")
 
 
 def _left_out(difference: PairedEstimate) -> str:

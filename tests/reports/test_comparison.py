@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_tablebench.claims.compare import compare_runs
-from pytest_tablebench.reports.compare_text import comparison_lines, methods_line
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.comparison import comparison_report, methods_line
 from tests.support.run_folders import GRID, record, write_run
 
 HOSTILE = "\x1b[31m<script>|`@admin`\u202e\nrow"
@@ -16,6 +17,10 @@ HOSTILE = "\x1b[31m<script>|`@admin`\u202e\nrow"
 def compared(tmp_path, before, after, **facts):
     first = write_run(tmp_path / "a", before)
     return compare_runs(first, write_run(tmp_path / "b", after, **facts), allow_unlike=True)
+
+
+def comparison_lines(comparison, **options):
+    return terminal_lines(comparison_report(comparison, **options).blocks)
 
 
 def columns(line):
