@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from pytest_tablebench.metrics import Score, postprocess, score
-    from pytest_tablebench.papers.analyses import analyse
+    from pytest_tablebench.papers.analyses.analyse import analyse
     from pytest_tablebench.results.run_frame import read_run
     from pytest_tablebench.running.assertions import (
         WrongAnswer,
@@ -103,7 +103,7 @@ __getattr__ = lazily(
         "metrics": ("Score", "postprocess", "score"),
         "tables.perturbations": ("perturb",),
         "claims.estimate": ("interval",),
-        "papers.analyses": ("analyse",),
+        "papers.analyses.analyse": ("analyse",),
         "claims.gates": ("judge_gates",),
         "results.run_frame": ("read_run",),
         "running.scoring": ("score_answer",),

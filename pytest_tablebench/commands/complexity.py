@@ -16,7 +16,7 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation
-    from pytest_tablebench.papers.text import PaperTable, Value
+    from pytest_tablebench.papers.table import PaperTable, Value
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
 
 
@@ -121,7 +121,7 @@ def _conversations(
 def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:
     """Return all figures: by rule, and by the model if it was asked."""
     from pytest_tablebench.generate.annotate import DIMENSIONS
-    from pytest_tablebench.papers.text import PaperTable
+    from pytest_tablebench.papers.table import PaperTable
 
     names = [name.replace("_", " ") for name in DIMENSIONS]
     header = ["table", "tokens", "complexity", *names[:4]]
@@ -151,7 +151,7 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
     from dataclasses import replace
 
     from pytest_tablebench.documents.formats import number
-    from pytest_tablebench.papers.text import terminal_lines
+    from pytest_tablebench.papers.table import terminal_lines
     from pytest_tablebench.results.judges import rank_correlation
 
     width = 8 if marks is not None else 7
@@ -173,7 +173,7 @@ def _written(
     out: Path, table: PaperTable, measured: Sequence[_MeasuredTable], marks: _Marks | None
 ) -> list[str]:
     from pytest_tablebench.papers.plots import write_plots
-    from pytest_tablebench.papers.text import csv_text
+    from pytest_tablebench.papers.table import csv_text
     from pytest_tablebench.results.table_map import MappedTable
 
     points = [

@@ -13,8 +13,8 @@ from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.papers.realhit_tables import Marks
-    from pytest_tablebench.papers.write import PaperReport
+    from pytest_tablebench.papers.report import PaperReport
+    from pytest_tablebench.papers.structure import Marks
     from pytest_tablebench.results import ScoreRow
 
 
@@ -69,9 +69,9 @@ def add_parser(commands: Any) -> None:
 
 def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.papers.realhit_tables import read_marks
+    from pytest_tablebench.papers.report import report_lines, write_report
     from pytest_tablebench.papers.runs import load_runs, paths_without_runs
-    from pytest_tablebench.papers.write import report_lines, write_report
+    from pytest_tablebench.papers.structure import read_marks
     from pytest_tablebench.reports.further_text import tag_lines
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results.folder import recorded_text

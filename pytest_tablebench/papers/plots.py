@@ -1,46 +1,45 @@
-"""The paper's analyses as figures, each as PNG and SVG (spec: torr_analyses.md).
-
-The colours are Okabe and Ito's; markers or line styles differ as well; maps run from
-orange to blue. The same analysis gives the same bytes.
-"""
+"""The papers' analyses as figures, each as PNG and SVG (spec: torr_analyses.md)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.papers._charts import bar_chart, heat_map, line_chart
-from pytest_tablebench.papers._further_plots import (
-    by_dataset,
-    impact_by_model,
-    impact_by_perturbation,
-    kendall_w,
-    open_closed,
-    performance_spread,
-    win_rates_by_dataset,
-)
-from pytest_tablebench.papers._realhit_serializers import serializer_figure
-from pytest_tablebench.papers._skills import skill_radar
-from pytest_tablebench.papers._table_map import map_figure
+from pytest_tablebench.papers._task_plots import formats_figure, map_figure, skill_radar
 from pytest_tablebench.papers.analyses import winners
 from pytest_tablebench.papers.canvas import (
     COLOURS,
     GREY,
     MARKERS,
+    Words,
+    bar_chart,
     colour,
     has_number,
+    heat_map,
     labelled,
     legend,
+    line_chart,
+    panels,
+    points_over_bars,
     size,
     value_of,
     write_figures,
+    write_words,
 )
-from pytest_tablebench.papers.entries import WHOLE, Tree, all_keys, ranked, whole_reason
+from pytest_tablebench.papers.table import ALL, Tree, all_keys, captions, whole_reason
+from pytest_tablebench.papers.tables import ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+WHOLE = "whole benchmark"
+"""Name of the growth of W over all datasets."""
+
+Plot = Callable[["Figure", Tree, Words], bool]
+"""Draws an analysis on an empty figure, and returns whether there was anything to draw."""
 
 
 def write_plots(
@@ -51,17 +50,28 @@ def write_plots(
     Returns the files by the figure's name; an empty list for a figure without data.
     """
     names = PLOTS if only is None else only
-    return write_figures({name: _of_analysis(PLOTS[name], analysis) for name in names}, folder)
+    return write_figures({name: _of(name, analysis) for name in names}, folder)
 
 
-def _of_analysis(draw: Callable[[Figure, Tree], bool], analysis: Tree) -> Callable[[Figure], bool]:
-    return lambda figure: draw(figure, analysis)
+def _of(name: str, analysis: Tree) -> Callable[[Figure], bool]:
+    texts = captions()["figures"][name].items()
+    words = {key: text.format(ranked=ranked(analysis)) for key, text in texts}
+    return lambda figure: PLOTS[name](figure, analysis, words)
 
 
-# Figures
+def _values(entries: Tree) -> dict[str, float]:
+    return {name: value_of(entry) for name, entry in entries.items()}
 
 
-def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
+def _further(analysis: Tree, name: str) -> Tree:
+    tree: Tree = (analysis.get("further") or {}).get(name, {})
+    return tree
+
+
+# Levels of scores
+
+
+def _performance_robustness(figure: Figure, analysis: Tree, words: Words) -> bool:
     performance = analysis["performance"]["by_model"]
     robustness = analysis["robustness"]["by_model"]
     models = list(performance)
@@ -75,9 +85,9 @@ def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
         if not math.isnan(x + y):
             axes.plot(x, y, marker, color=colour(i), label=label, markersize=8, clip_on=False)
     axes.set(xlim=_window([x for x, _ in points]), ylim=_window([y for _, y in points]))
-    axes.set(xlabel="performance", ylabel="robustness", title="Performance and robustness")
+    write_words(axes, words)
     axes.grid(alpha=0.3)
-    legend(figure, axes, len(models), "model")
+    legend(figure, axes, len(models), words["legend"])
     return True
 
 
@@ -89,96 +99,214 @@ def _window(values: Sequence[float]) -> tuple[float, float]:
     return low, low + width
 
 
-def _win_rates(axis: str) -> Callable[[Figure, Tree], bool]:
-    def draw(figure: Figure, analysis: Tree) -> bool:
-        tree = analysis["win_rates"].get(axis, {})
-        overall = winners.overall(tree)["value"] or {}
-        rates = {name: entry["value"] or {} for name, entry in winners.by_model(tree).items()}
-        names = all_keys([overall, *rates.values()])
-        if not names:
-            return False
-        size(figure, 7.5, max(0.42 * len(names) + 1.4, 0.2 * len(rates) + 1))
-        axes = figure.subplots()
-        places = range(len(names))
-        if overall:
-            axes.barh(
-                places,
-                [overall.get(name, math.nan) for name in names],
-                color="#C8C8C8",
-                height=0.75,
-                label="all models",
-            )
-        shown = [(model, model_rates) for model, model_rates in rates.items() if model_rates]
-        # Each model has its own line inside the bar, so that equal rates stay visible.
-        for i, ((_, model_rates), label) in enumerate(
-            zip(shown, labelled([model for model, _ in shown]), strict=True)
-        ):
-            shift = 0.6 * ((i + 0.5) / len(shown) - 0.5)
-            axes.plot(
-                [model_rates.get(name, math.nan) for name in names],
-                [place + shift for place in places],
-                MARKERS[i % len(MARKERS)],
-                color=colour(i),
-                label=label,
-                markersize=5,
-            )
-        even = axes.axvline(1 / len(names), color=GREY, linestyle=":", linewidth=1)
-        even.set_label("all alike")
-        axes.set_yticks(places, labelled(names))
-        axes.invert_yaxis()
-        axes.set_xlim(left=0)
-        axes.set(xlabel="win rate (share of strict wins, averaged over examples)", ylabel=axis)
-        axes.set_title(f"Win rates of {axis}s")
-        undefined = [model for model in rates if not rates[model]]
-        if undefined:
-            # An empty entry in the legend: a model without a rate is named, never dropped.
-            for label in labelled(undefined):
-                axes.plot([], [], " ", label=f"{label}: no win rate")
-        legend(figure, axes, len(rates) + 2, "model")
-        return True
-
-    return draw
+def _performance_spread(figure: Figure, analysis: Tree, words: Words) -> bool:
+    """Draw each model's overall performance in every configuration, and their mean."""
+    by_model = {
+        model: list(entry["by_configuration"].values())
+        for model, entry in _further(analysis, "performance_spread").items()
+        if entry.get("by_configuration")
+    }
+    if not by_model:
+        return False
+    models = sorted(by_model, key=lambda model: -sum(by_model[model]) / len(by_model[model]))
+    size(figure, 7.0, 1.5 + 0.34 * len(models))
+    axes = figure.subplots()
+    for place, model in enumerate(models):
+        values = by_model[model]
+        axes.plot(values, [place] * len(values), "|", color=GREY, markersize=12)
+        axes.plot(sum(values) / len(values), place, "o", color=COLOURS[1], markersize=5)
+    axes.plot([], [], "|", color=GREY, label="one configuration")
+    axes.plot([], [], "o", color=COLOURS[1], label="mean")
+    axes.set_yticks(range(len(models)), labelled(models))
+    axes.set_ylim(len(models) - 0.5, -0.5)
+    write_words(axes, words)
+    axes.grid(axis="x", alpha=0.3)
+    legend(figure, axes, 2, words["legend"])
+    return True
 
 
-def _impact_signed(figure: Figure, analysis: Tree) -> bool:
+def _min_max(figure: Figure, analysis: Tree, words: Words) -> bool:
+    by_model = analysis["performance"]["by_model"]
+    rows = [
+        (model, *map(value_of, (ends.get("min"), by_model.get(model), ends.get("max"))))
+        for model, ends in analysis["min_max"]["by_model"].items()
+    ]
+    rows = [row for row in rows if not math.isnan(row[1] + row[3])]
+    if not rows:
+        return False
+    rows.sort(key=lambda row: -row[2] if not math.isnan(row[2]) else 0)
+    models, lowest, means, highest = zip(*rows, strict=True)
+    size(figure, 7.5, 1.5 + 0.34 * len(rows))
+    axes = figure.subplots()
+    places = range(len(rows))
+    axes.hlines(places, lowest, highest, color=COLOURS[5], linewidth=5)
+    for values, marker, shade, label in (
+        (lowest, "<", COLOURS[0], "worst configuration"),
+        (means, "o", COLOURS[1], "mean (performance)"),
+        (highest, ">", COLOURS[0], "best configuration"),
+    ):
+        axes.plot(values, places, marker, color=shade, label=label, clip_on=False, zorder=3)
+    axes.set_yticks(places, labelled(models))
+    axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1))
+    write_words(axes, words)
+    axes.grid(axis="x", alpha=0.3)
+    legend(figure, axes, 3, words["legend"])
+    return True
+
+
+def _histograms(figure: Figure, analysis: Tree, words: Words, key: str) -> bool:
+    """Draw a histogram for each dataset."""
+    counts = {n: c for n, c in analysis["difficulty"].get(key, {}).items() if sum(c)}
+    if not counts:
+        return False
+    from matplotlib.ticker import MaxNLocator
+
+    for axes, label, heights in zip(
+        panels(figure, len(counts), 4, 2.9, 2.1, (0, 0.7)),
+        labelled(list(counts)),
+        counts.values(),
+        strict=True,
+    ):
+        width = 1 / len(heights)
+        left = [place * width for place in range(len(heights))]
+        look: Any = {"color": COLOURS[0], "edgecolor": "white", "linewidth": 0.4}
+        axes.bar(left, heights, width=width, align="edge", **look)
+        axes.set_xlim(0, 1)
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.set_title(label, fontsize=9)
+    figure.suptitle(words["title"], fontsize=10)
+    figure.supxlabel(words["xlabel"], fontsize=9)
+    figure.supylabel(words["ylabel"], fontsize=9)
+    return True
+
+
+# Bars with points
+
+
+def _bars_with_points(
+    figure: Figure,
+    bars: Mapping[str, float],
+    points: Mapping[str, Mapping[str, float]],
+    words: Words,
+) -> bool:
+    axes = points_over_bars(figure, bars, points)
+    if axes is None:
+        return False
+    axes.set_yticks(range(len(bars)), labelled(list(bars)))
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    write_words(axes, words)
+    legend(figure, axes, len(points) + 1, words["legend"])
+    return True
+
+
+def _by_dataset(figure: Figure, analysis: Tree, words: Words, measure: str) -> bool:
+    """Draw performance or robustness in each dataset, with a point for each model."""
+    points = {
+        model: _values(entries) for model, entries in analysis[measure]["by_model_dataset"].items()
+    }
+    bars = dict.fromkeys(all_keys(points.values()), math.nan)
+    return _bars_with_points(figure, bars, points, words)
+
+
+def _open_closed(figure: Figure, analysis: Tree, words: Words) -> bool:
+    """Draw performance by dataset of the models with open weights and of the others."""
+    points = {
+        group: {ALL if name == "all" else name: value for name, value in _values(entries).items()}
+        for group, entries in _further(analysis, "open_closed").get("performance", {}).items()
+    }
+    if len(points) < 2:
+        return False
+    bars = dict.fromkeys(all_keys(points.values()), math.nan)
+    return _bars_with_points(figure, bars, points, words)
+
+
+def _impact_by_perturbation(figure: Figure, analysis: Tree, words: Words) -> bool:
+    """Draw the mean absolute impact of each perturbation, with a point for each dataset."""
+    tree = {
+        name: _values(entries)
+        for name, entries in _further(analysis, "impact_by_perturbation").items()
+    }
+    bars = {name: entries.pop("all", math.nan) for name, entries in tree.items()}
+    points = {
+        dataset: {name: entries[dataset] for name, entries in tree.items() if dataset in entries}
+        for dataset in all_keys(tree.values())
+    }
+    return _bars_with_points(figure, bars, points, words)
+
+
+def _win_rates_by_dataset(figure: Figure, analysis: Tree, words: Words, axis: str) -> bool:
+    """Draw the win rates in each dataset, over all models."""
+    tree = analysis["win_rates"].get(axis, {})
+    points = {
+        name: entry["value"]
+        for name, entry in tree.get("by_dataset", {}).items()
+        if entry.get("value")
+    }
+    overall = winners.overall(tree)["value"] or {}
+    bars = {name: overall.get(name, math.nan) for name in all_keys(points.values())}
+    return _bars_with_points(figure, bars, points, words)
+
+
+def _win_rates(figure: Figure, analysis: Tree, words: Words, axis: str) -> bool:
+    tree = analysis["win_rates"].get(axis, {})
+    overall = winners.overall(tree)["value"] or {}
+    rates = {name: entry["value"] or {} for name, entry in winners.by_model(tree).items()}
+    bars = {name: overall.get(name, math.nan) for name in all_keys([overall, *rates.values()])}
+    points = {model: model_rates for model, model_rates in rates.items() if model_rates}
+    axes = points_over_bars(figure, bars, points, lines=len(rates), bars_label="all models")
+    if axes is None:
+        return False
+    even = axes.axvline(1 / len(bars), color=GREY, linestyle=":", linewidth=1)
+    even.set_label("all alike")
+    axes.set_yticks(range(len(bars)), labelled(list(bars)))
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    write_words(axes, words)
+    # An empty entry in the legend: a model without a rate is named, never dropped.
+    for label in labelled([model for model in rates if not rates[model]]):
+        axes.plot([], [], " ", label=f"{label}: no win rate")
+    legend(figure, axes, len(rates) + 2, words["legend"])
+    return True
+
+
+# Impacts and agreement
+
+
+def _impact_signed(figure: Figure, analysis: Tree, words: Words) -> bool:
     rows = analysis["perturbation_impact"].get("signed_by_model_perturbation", {})
     columns = all_keys(rows.values())
     values = [[value_of(entries.get(name)) for name in columns] for entries in rows.values()]
     reach = max((abs(v) for row in values for v in row if not math.isnan(v)), default=0)
     reach = max(reach, 0.1)  # noise stays pale
-    words = {"xlabel": "perturbation", "ylabel": "model", "title": "Impact of perturbations"}
-    unit = "score - score by perturbation none"
-    return heat_map(figure, values, list(rows), columns, reach, unit, **words)
+    return heat_map(figure, values, list(rows), columns, reach, words)
 
 
-def _agreement(figure: Figure, analysis: Tree) -> bool:
+def _agreement(figure: Figure, analysis: Tree, words: Words) -> bool:
     taus = analysis["dataset_agreement"].get("tau_b", {})
     names = list(taus)
     if len(names) < 2:
         return False
     values = [[value_of(taus[row].get(column)) for column in names] for row in names]
-    title = f"Agreement of datasets on the ranking of {ranked(analysis)}"
-    words = {"xlabel": "dataset", "ylabel": "dataset", "title": title}
-    return heat_map(figure, values, names, names, 1.0, "Kendall's tau-b", **words)
+    return heat_map(figure, values, names, names, 1.0, words)
 
 
-def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
-    by_dataset = analysis["perturbation_impact"].get("absolute_by_dataset", {})
-    values = {name: value_of(entry) for name, entry in by_dataset.items()}
-    unit = "mean |score - score by perturbation none|, all models"
-    return bar_chart(figure, values, "Mean absolute impact of perturbations", unit, None)
+def _impact_absolute(figure: Figure, analysis: Tree, words: Words, by: str) -> bool:
+    values = _values(analysis["perturbation_impact"].get(f"absolute_by_{by}", {}))
+    return bar_chart(figure, values, words)
 
 
-def _separability(figure: Figure, analysis: Tree) -> bool:
+def _separability(figure: Figure, analysis: Tree, words: Words) -> bool:
     tree = analysis["separability"]
-    values = {name: value_of(entry) for name, entry in tree["by_dataset"].items()}
-    values["all, pooled"] = value_of(tree["pooled"])
-    values["all, equal weights"] = value_of(tree["stratified"])
-    unit = "share of model pairs with separate 95 % intervals"
-    return bar_chart(figure, values, "Separability of models", unit, 1.0)
+    both = {"all, pooled": tree["pooled"], "all, equal weights": tree["stratified"]}
+    return bar_chart(figure, _values({**tree["by_dataset"], **both}), words, 1.0)
 
 
-def _w_growth(figure: Figure, analysis: Tree) -> bool:
+def _kendall_w(figure: Figure, analysis: Tree, words: Words) -> bool:
+    return bar_chart(figure, _values(analysis["kendall_w"].get("by_dataset", {})), words, 1.0)
+
+
+def _w_growth(figure: Figure, analysis: Tree, words: Words) -> bool:
     tree = analysis["w_growth"]
     if whole_reason(tree):
         return False
@@ -186,12 +314,10 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
         name: sorted((float(q), value_of(entry)) for q, entry in entries.items())
         for name, entries in tree.items()
     }
-    title = f"Agreement of sets of configurations on the ranking of {ranked(analysis)}"
-    unit = "configurations in a set (q)"
-    return line_chart(figure, lines, title, unit, "dataset", black=WHOLE)
+    return line_chart(figure, lines, words, black=WHOLE)
 
 
-def _points(figure: Figure, analysis: Tree) -> bool:
+def _configurations_vs_examples(figure: Figure, analysis: Tree, words: Words) -> bool:
     points = analysis["configurations_vs_examples"]
     if whole_reason(points):
         return False
@@ -201,125 +327,37 @@ def _points(figure: Figure, analysis: Tree) -> bool:
         e = float(point["e"])
         lines.setdefault(str(point["q"]), []).append((e, value_of(point["mean_over_datasets"])))
         datasets.setdefault(e, []).append(len(point["by_dataset"]))
-    title = "Configurations versus examples (mean over datasets)"
-    unit = "examples per dataset (e), and the number of datasets that have so many"
     marks = {
         e: f"{e:.0f}\n({'-'.join(map(str, sorted({min(counts), max(counts)})))})"
         for e, counts in datasets.items()
     }
-    return line_chart(figure, lines, title, unit, "configurations (q)", marks=marks)
+    return line_chart(figure, lines, words, marks=marks)
 
 
-def _histograms(key: str, title: str, unit: str, counted: str) -> Callable[[Figure, Tree], bool]:
-    def draw(figure: Figure, analysis: Tree) -> bool:
-        counts = {n: c for n, c in analysis["difficulty"].get(key, {}).items() if sum(c)}
-        if not counts:
-            return False
-        columns = min(4, len(counts))
-        rows = math.ceil(len(counts) / columns)
-        from matplotlib.ticker import MaxNLocator
-
-        size(figure, 2.9 * columns, 2.1 * rows + 0.7)
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for i, (label, heights) in enumerate(
-            zip(labelled(list(counts)), counts.values(), strict=True)
-        ):
-            axes = grid[i // columns][i % columns]
-            width = 1 / len(heights)
-            left = [j * width for j in range(len(heights))]
-            axes.bar(
-                left,
-                heights,
-                width=width,
-                align="edge",
-                color=COLOURS[0],
-                edgecolor="white",
-                linewidth=0.4,
-            )
-            axes.set_xlim(0, 1)
-            axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-            axes.set_title(label, fontsize=9)
-        for i in range(len(counts), rows * columns):
-            grid[i // columns][i % columns].set_visible(False)
-        figure.suptitle(title, fontsize=10)
-        figure.supxlabel(unit, fontsize=9)
-        figure.supylabel(counted, fontsize=9)
-        return True
-
-    return draw
-
-
-def _min_max(figure: Figure, analysis: Tree) -> bool:
-    ranges = analysis["min_max"]["by_model"]
-    performance = analysis["performance"]["by_model"]
-    rows = [
-        (
-            model,
-            value_of(extremes.get("min")),
-            value_of(performance.get(model)),
-            value_of(extremes.get("max")),
-        )
-        for model, extremes in ranges.items()
-    ]
-    rows = [row for row in rows if not math.isnan(row[1] + row[3])]
-    if not rows:
-        return False
-    rows.sort(key=lambda row: -row[2] if not math.isnan(row[2]) else 0)
-    size(figure, 7.5, 1.5 + 0.34 * len(rows))
-    axes = figure.subplots()
-    places = range(len(rows))
-    axes.hlines(
-        places, [row[1] for row in rows], [row[3] for row in rows], color=COLOURS[5], linewidth=5
-    )
-    for column, marker, label in (
-        (1, "<", "worst configuration"),
-        (2, "o", "mean (performance)"),
-        (3, ">", "best configuration"),
-    ):
-        shade = COLOURS[1] if column == 2 else COLOURS[0]
-        values = [row[column] for row in rows]
-        axes.plot(values, places, marker, color=shade, label=label, clip_on=False, zorder=3)
-    axes.set_yticks(places, labelled([row[0] for row in rows]))
-    axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1), ylabel="model")
-    axes.set(
-        xlabel="score, mean over examples", title="Range over the configurations of an example"
-    )
-    axes.grid(axis="x", alpha=0.3)
-    legend(figure, axes, 3, "of each example")
-    return True
-
-
-PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
+PLOTS: Mapping[str, Plot] = {
     "performance_robustness": _performance_robustness,
-    "performance_by_dataset": by_dataset("performance"),
-    "robustness_by_dataset": by_dataset("robustness"),
-    "performance_spread": performance_spread,
+    "performance_by_dataset": partial(_by_dataset, measure="performance"),
+    "robustness_by_dataset": partial(_by_dataset, measure="robustness"),
+    "performance_spread": _performance_spread,
     "min_max": _min_max,
-    "win_rates_serializer": _win_rates("serializer"),
-    "win_rates_serializer_by_dataset": win_rates_by_dataset("serializer"),
-    "win_rates_perturbation": _win_rates("perturbation"),
-    "win_rates_perturbation_by_dataset": win_rates_by_dataset("perturbation"),
+    "win_rates_serializer": partial(_win_rates, axis="serializer"),
+    "win_rates_serializer_by_dataset": partial(_win_rates_by_dataset, axis="serializer"),
+    "win_rates_perturbation": partial(_win_rates, axis="perturbation"),
+    "win_rates_perturbation_by_dataset": partial(_win_rates_by_dataset, axis="perturbation"),
     "impact_signed": _impact_signed,
-    "impact_absolute": _impact_absolute,
-    "impact_absolute_by_model": impact_by_model,
-    "impact_absolute_by_perturbation": impact_by_perturbation,
-    "open_closed": open_closed,
+    "impact_absolute": partial(_impact_absolute, by="dataset"),
+    "impact_absolute_by_model": partial(_impact_absolute, by="model"),
+    "impact_absolute_by_perturbation": _impact_by_perturbation,
+    "open_closed": _open_closed,
     "separability": _separability,
     "dataset_agreement": _agreement,
-    "kendall_w": kendall_w,
+    "kendall_w": _kendall_w,
     "w_growth": _w_growth,
-    "configurations_vs_examples": _points,
-    "score_histogram": _histograms(
-        "score_histogram", "Scores of all models and configurations", "score", "cases"
-    ),
-    "difficulty_histogram": _histograms(
-        "histogram",
-        "Difficulty of examples",
-        "mean score over all models and configurations",
-        "examples",
-    ),
+    "configurations_vs_examples": _configurations_vs_examples,
+    "score_histogram": partial(_histograms, key="score_histogram"),
+    "difficulty_histogram": partial(_histograms, key="histogram"),
     "skills": skill_radar,
     "complexity_tokens": map_figure,
-    "formats_by_task": serializer_figure,
+    "formats_by_task": formats_figure,
 }
 """Every figure by the stem of its files."""

@@ -58,10 +58,10 @@ def with_distinct_labels(runs: Sequence[Run]) -> list[Run]:
         elif all(len(run_modes) == 1 for run_modes in modes) and len(set().union(*modes)) == len(
             same
         ):
-            named.append(_labelled(run, _mode_label(run.model, *_modes(run.rows))))
+            named.append(_part(run, _mode_label(run.model, *_modes(run.rows)), run.rows))
         else:
             name = run.path.name
-            named.append(_labelled(run, name if folders[name] == 1 else str(run.path)))
+            named.append(_part(run, name if folders[name] == 1 else str(run.path), run.rows))
     return named
 
 
@@ -78,15 +78,10 @@ def _mode_label(model: str, mode: Mode) -> str:
     return f"{model} ({strategy}, {modality})"
 
 
-def _labelled(run: Run, label: str, rows: Iterable[RunRow] | None = None) -> Run:
-    """Return the run under another label, with all or some of its rows."""
-    used_rows = run.rows if rows is None else rows
-    return _part(run, label, (replace(row, model=label) for row in used_rows))
-
-
 def _part(run: Run, label: str, rows: Iterable[RunRow]) -> Run:
+    """Return the run with some of its rows, perhaps under another label."""
     part = Run(run.path, run.facts, label=label)
-    part.rows = tuple(rows)
+    part.rows = tuple(row if label == run.label else replace(row, model=label) for row in rows)
     return part
 
 
@@ -96,21 +91,20 @@ def runs_by_mode(runs: Sequence[Run], benchmark: str) -> list[Run]:
     If a model has several modes of one dataset, its runs are divided by mode and labelled with it.
     Datasets with a single mode each stay together.
     """
-    rows = {id(run): [row for row in run.rows if row.benchmark == benchmark] for run in runs}
     modes: dict[tuple[str, str], set[Mode]] = {}
-    for run in runs:
-        for row in rows[id(run)]:
+    rows = [[row for row in run.rows if row.benchmark == benchmark] for run in runs]
+    for run, run_rows in zip(runs, rows, strict=True):
+        for row in run_rows:
             modes.setdefault((run.model, row.dataset), set()).add((row.strategy, row.modality))
     divided = {model for (model, _), dataset_modes in modes.items() if len(dataset_modes) > 1}
     parts = []
-    for run in runs:
-        run_rows = rows[id(run)]
-        if run.model in divided:
-            for mode in dict.fromkeys((row.strategy, row.modality) for row in run_rows):
-                mode_rows = (row for row in run_rows if (row.strategy, row.modality) == mode)
-                parts.append(_labelled(run, _mode_label(run.model, mode), mode_rows))
-        elif run_rows:
-            parts.append(_part(run, run.label, run_rows))
+    for run, run_rows in zip(runs, rows, strict=True):
+        by_label: dict[str, list[RunRow]] = {}
+        for row in run_rows:
+            mode = (row.strategy, row.modality)
+            label = _mode_label(run.model, mode) if run.model in divided else run.label
+            by_label.setdefault(label, []).append(row)
+        parts += [_part(run, label, part) for label, part in by_label.items()]
     return parts
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench import SettingsError, analyse
-from pytest_tablebench.papers.analyses import benchmark_growth, equivalences
-from pytest_tablebench.papers.analyses._draws import Draws
+from pytest_tablebench.papers.analyses.agreement import benchmark_growth, equivalences
+from pytest_tablebench.papers.analyses.draws import Draws
 from pytest_tablebench.papers.analyses.grid import read_scores
 from tests.support.present import present
 from tests.support.score_grids import (
@@ -248,13 +248,13 @@ def test_drawn_sets_are_disjoint_and_use_all_configurations():
 
 def test_each_set_draws_its_examples_independently():
     [grid] = read_scores(full_grid(2)).grids
-    for point in Draws([grid]).points():
-        [(_, drawn)] = point.raters
-        if point.e == 7:
+    for _, e, raters_of in Draws([grid]).points():
+        [(_, drawn)] = raters_of
+        if e == 7:
             assert drawn.examples is None
         else:
             examples = present(drawn.examples)
-            assert set(examples.sum(axis=1)) == {point.e}
+            assert set(examples.sum(axis=1)) == {e}
             assert len({row.tobytes() for row in examples}) > 5
 
 
@@ -336,11 +336,11 @@ def _benchmark_records(draw: random.Random, datasets: int, noise: float) -> list
 
 def test_benchmark_growth_over_one_dataset_equals_that_of_the_dataset():
     records = _benchmark_records(random.Random(1), 1, 1.0)
-    assert benchmark_growth(records) == analyse(records)["w_growth"]["d0"]
+    assert benchmark_growth(read_scores(records).grids) == analyse(records)["w_growth"]["d0"]
 
 
 def test_benchmark_growth_is_one_where_all_configurations_agree():
-    growth = benchmark_growth(_benchmark_records(random.Random(2), 3, 0.0))
+    growth = benchmark_growth(read_scores(_benchmark_records(random.Random(2), 3, 0.0)).grids)
     assert list(growth) == ["1", "2", "3"]
     assert all(figure["value"] == pytest.approx(1.0, abs=1e-12) for figure in growth.values())
 
@@ -349,13 +349,13 @@ def test_benchmark_growth_is_one_where_all_configurations_agree():
 @given(seed=st.integers(0, 10**6))
 def test_benchmark_growth_is_between_0_and_1_in_any_order_of_records(seed):
     records = _benchmark_records(random.Random(seed), 4, 2.0)
-    growth = benchmark_growth(records)
+    growth = benchmark_growth(read_scores(records).grids)
     assert all(0 <= figure["value"] <= 1 + 1e-12 for figure in growth.values())
-    assert benchmark_growth(records[::-1]) == growth
+    assert benchmark_growth(read_scores(records[::-1]).grids) == growth
 
 
 def test_benchmark_growth_needs_the_same_configurations_everywhere():
     records = _benchmark_records(random.Random(3), 2, 1.0)
     fewer = [r for r in records if r["dataset"] == "d0" or r["serializer"] != "json"]
-    [figure] = benchmark_growth(fewer).values()
+    [figure] = benchmark_growth(read_scores(fewer).grids).values()
     assert figure == {"value": None, "reason": "datasets have different configurations"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.papers.analyses import analyse, further_figures
+from pytest_tablebench.papers.analyses.analyse import analyse, further_figures
 from tests.support.score_grids import record
 
 

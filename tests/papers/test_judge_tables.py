@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.papers._judges import judge_agreement
+from pytest_tablebench.papers.boards import judge_agreement
+from pytest_tablebench.papers.report import report_lines, write_report
 from pytest_tablebench.papers.runs import load_runs
-from pytest_tablebench.papers.write import report_lines, write_report
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.paper_runs import paper_run

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.papers._model_names import published_name
-from pytest_tablebench.papers._published import published
+from pytest_tablebench.papers.published import published, published_name
 
 TORR = [line["model"] for line in published("torr_table2")]
 

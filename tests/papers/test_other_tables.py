@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sacrebleu import corpus_bleu
 
-from pytest_tablebench.papers._other import other_leaderboard
+from pytest_tablebench.papers.boards import other_leaderboard
 from pytest_tablebench.papers.runs import load_runs
 from tests.support.run_folders import record, write_run
 

@@ -12,10 +12,8 @@ import matplotlib.image
 import pytest
 from matplotlib.figure import Figure
 
-from pytest_tablebench.papers._charts import line_chart
-from pytest_tablebench.papers.canvas import labelled
-from pytest_tablebench.papers.entries import WHOLE
-from pytest_tablebench.papers.plots import PLOTS, write_plots
+from pytest_tablebench.papers.canvas import labelled, line_chart
+from pytest_tablebench.papers.plots import PLOTS, WHOLE, write_plots
 from tests.support.matrix import reduced
 from tests.support.paper_analysis import analysis, nothing, value
 
@@ -106,7 +104,7 @@ def test_a_plot_without_values_is_not_drawn(tmp_path):
         "impact_by_perturbation": {},
         "open_closed": {"performance": {"open": {"all": value(0.5)}}, "robustness": {}},
     }
-    tree["formats"] = {"alpha": {"latex": {"fc": None}, "html": {}}}
+    tree["formats"] = {"alpha": {"latex": [None], "html": []}}
     tree["configurations_vs_examples"] = []
     tree["perturbation_impact"] = nothing("no perturbation beside an unperturbed baseline")
     tree["win_rates"] = dict.fromkeys(tree["win_rates"], nothing("fewer than two alternatives"))
@@ -134,7 +132,7 @@ def test_plots_of_many_models_and_datasets_fit(count, datasets, tmp_path):
 
 def test_matplotlib_is_not_loaded_before_a_plot_is_drawn():
     code = (
-        "import sys, pytest_tablebench.papers.write\n"
+        "import sys, pytest_tablebench.papers.report\n"
         "print(sorted({'matplotlib', 'numpy', 'scipy', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -147,7 +145,8 @@ def test_a_point_says_how_many_datasets_it_has():
     single = {"by_dataset": {"d1": value(0.8)}, "mean_over_datasets": value(0.8)}
     points = [{"q": 1, "e": 3, **both}, {"q": 1, "e": 12, **single}, {"q": 2, "e": 3, **single}]
     figure = Figure()
-    assert PLOTS["configurations_vs_examples"](figure, {"configurations_vs_examples": points})
+    draw = PLOTS["configurations_vs_examples"]
+    assert draw(figure, {"configurations_vs_examples": points}, {"legend": "q"})
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert labels == ["3\n(1-2)", "12\n(1)"]
 
@@ -155,7 +154,8 @@ def test_a_point_says_how_many_datasets_it_has():
 def test_only_the_line_of_the_whole_benchmark_is_black():
     figure = Figure()
     lines = {f"d{number}": [(1.0, 0.5), (2.0, 0.6)] for number in range(12)}
-    line_chart(figure, lines | {WHOLE: [(1.0, 0.7)]}, "title", "q", "dataset", black=WHOLE)
+    words = {"title": "title", "legend": "dataset"}
+    line_chart(figure, lines | {WHOLE: [(1.0, 0.7)]}, words, black=WHOLE)
     drawn = {str(line.get_label()): line for line in figure.axes[0].get_lines()}
     black = [name for name, line in drawn.items() if line.get_color() == "#000000"]
     assert black == [WHOLE]

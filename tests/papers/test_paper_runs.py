@@ -8,21 +8,19 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.papers._further_tables import open_groups
-from pytest_tablebench.papers._leaderboard import DATASETS, leaderboard, leaderboard_beside
-from pytest_tablebench.papers._published import published
-from pytest_tablebench.papers._tables import paper_tables
-from pytest_tablebench.papers._torr_spread import torr_spread
-from pytest_tablebench.papers.analysis import analysis_of
+from pytest_tablebench.papers.published import open_groups, published
+from pytest_tablebench.papers.report import analysis_of
 from pytest_tablebench.papers.runs import (
     differences,
     run_remarks,
     runs_by_mode,
     with_distinct_labels,
 )
-from pytest_tablebench.papers.text import (
+from pytest_tablebench.papers.table import (
     terminal_lines,
 )
+from pytest_tablebench.papers.tables import paper_tables
+from pytest_tablebench.papers.torr import DATASETS, leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.tables.perturbations import GRID

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.papers._tables import paper_tables
-from pytest_tablebench.papers.analyses import analyse
-from pytest_tablebench.papers.entries import with_undefined
-from pytest_tablebench.papers.text import (
+from pytest_tablebench.papers.analyses.analyse import analyse
+from pytest_tablebench.papers.report import with_undefined
+from pytest_tablebench.papers.table import (
     PaperTable,
     csv_text,
     markdown,
     markdown_text,
     terminal_lines,
 )
+from pytest_tablebench.papers.tables import paper_tables
 from tests.support.paper_analysis import analysis, nothing, value
 
 

@@ -12,21 +12,23 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.papers._ablations import realhit_ablations
-from pytest_tablebench.papers._published import published
-from pytest_tablebench.papers._realhit import (
+from pytest_tablebench.papers._task_plots import formats_figure, map_figure
+from pytest_tablebench.papers.published import published
+from pytest_tablebench.papers.realhit import (
+    realhit_ablations,
     realhit_leaderboard,
     realhit_means,
+    serializer_means,
 )
-from pytest_tablebench.papers._realhit_serializers import serializer_figure, serializer_means
-from pytest_tablebench.papers._table_map import map_figure
-from pytest_tablebench.papers.realhit_tables import read_marks, realhit_tables
+from pytest_tablebench.papers.structure import read_marks, realhit_tables
+from pytest_tablebench.papers.table import captions
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.table_map import MappedTable
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 from tests.support.paper_runs import paper_run
 
+FIGURES = captions()["figures"]
 CHART: dict[str, Any] = {"pass@1": 0.0, "ecr": 1.0}
 
 
@@ -281,29 +283,25 @@ def test_the_plot_of_formats_has_a_bar_per_task(tmp_path: Path) -> None:
         replace(row("realhit_fc", em=0.0, f1=0.5), serializer="html"),
         replace(row("realhit_da", rouge_l=0.25), serializer="html"),
     ]
-    formats = serializer_means([run(*rows)], "realhitbench")
-    nothing = dict.fromkeys(("nr", "sc", "cg"))
-    assert formats == {
-        "m": {
-            "latex": {"fc": 0.75, **nothing, "da": None},
-            "html": {"fc": 0.25, **nothing, "da": 0.25},
-        }
-    }
+    means = serializer_means([run(*rows)], "realhitbench")
+    # Facts, numbers, structure, analysis and charts.
+    html = [0.25, None, None, 0.25, None]
+    assert means == {"m": {"latex": [0.75, None, None, None, None], "html": html}}
     assert serializer_means([run(*rows)], "torr") == {}
     figure = Figure()
-    assert serializer_figure(figure, {"formats": formats})
+    assert formats_figure(figure, {"formats": means}, FIGURES["formats_by_task"])
     [axes] = figure.axes
     heights = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert heights[0] == 0.75  # facts in LaTeX
     assert heights[5] == 0.25  # facts in HTML
     assert [label.get_text() for label in axes.get_xticklabels()] == ["FC", "NR", "SC", "DA", "CG"]
-    assert not serializer_figure(Figure(), {"formats": {"m": {"latex": {"fc": 1.0}}}})
+    assert not formats_figure(Figure(), {"formats": {"m": {"latex": html}}}, {})
 
 
 def test_a_score_of_0_and_no_score_look_different() -> None:
     figure = Figure()
-    scores = {"latex": {"fc": 0.0, "nr": 0.5}, "html": {"fc": 0.5, "nr": None}}
-    assert serializer_figure(figure, {"formats": {"m": scores}})
+    scores = {"latex": [0.0, 0.5, None, None, None], "html": [0.5, None, None, None, None]}
+    assert formats_figure(figure, {"formats": {"m": scores}}, FIGURES["formats_by_task"])
     [axes] = figure.axes
     assert [(text.get_text(), text.get_position()[0]) for text in axes.texts] == [("0", -0.2)]
     # Three tasks of LaTeX and four of HTML have no score.
@@ -316,7 +314,8 @@ def test_the_map_of_tables_says_that_it_pools_runs() -> None:
     titles = []
     for names in ("a", "ab"):
         figure = Figure()
-        assert map_figure(figure, {"tables": dict.fromkeys(names, tables)})
+        trees = {"tables": dict.fromkeys(names, tables)}
+        assert map_figure(figure, trees, FIGURES["complexity_tokens"])
         titles.append([axes.get_title() or axes.get_ylabel() for axes in figure.axes])
     title = "Complexity and tokens of tables"
     assert titles[0] == [f"{title}: a", "mean score"]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_tablebench.papers.analyses import BEST_SUBTASK, by_skill
-from pytest_tablebench.papers.analyses._skills import BEST_SKILL, MEAN
+from pytest_tablebench.papers.skills import BEST_SKILL, BEST_SUBTASK, MEAN, by_skill
+from pytest_tablebench.results.run import RunRow
 
 
-@dataclass(frozen=True)
-class Row:
-    dataset: str
-    strategy: str
-    score: float | None
-    example_id: str = "1"
-    tags: Mapping[str, str] = field(default_factory=dict)
-    cost_usd: float | None = 0.5
+def row(  # noqa: PLR0917 - the fields of a record
+    dataset: str,
+    strategy: str,
+    score: float | None,
+    example_id: str = "1",
+    tags: Mapping[str, str] | None = None,
+    cost_usd: float | None = 0.5,
+) -> RunRow:
+    return RunRow(
+        "b", dataset, example_id, "html", "none", score, None, None, strategy=strategy,
+        tags=tags or {}, cost_usd=cost_usd, case_id="", model="m",
+    )  # fmt: skip
 
 
 SCORES = {
@@ -30,12 +33,12 @@ SCORES = {
 }
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[RunRow]:
     for dataset, (skill, tcot, pot) in SCORES.items():
         for strategy, score in (("tcot", tcot), ("pot", pot)):
             if score is not None:
-                yield Row(dataset, strategy, score, tags={"skill": skill})
-    yield Row("other", "tcot", 0.0)
+                yield row(dataset, strategy, score, tags={"skill": skill})
+    yield row("other", "tcot", 0.0)
 
 
 def test_scores_take_the_best_strategy_per_subtask_per_skill_or_overall() -> None:
@@ -55,7 +58,7 @@ def test_scores_take_the_best_strategy_per_subtask_per_skill_or_overall() -> Non
 
 def test_all_strategies_of_a_tie_are_the_best() -> None:
     tags = {"skill": "TBO"}
-    tie = [Row("query", strategy, 0.0, tags=tags) for strategy in ("tcot", "pot", "icot")]
+    tie = [row("query", strategy, 0.0, tags=tags) for strategy in ("tcot", "pot", "icot")]
     assert by_skill(tie)["subtasks"]["query"]["best_modes"] == ["icot", "pot", "tcot"]
 
 
@@ -72,16 +75,16 @@ def test_formats_are_averaged_within_an_example_and_missing_answers_left_out() -
     tags = {"skill": "DA"}
     skills = by_skill(
         [
-            Row("outliers", "tcot", 1.0, "1", tags),
-            Row("outliers", "tcot", 0.0, "1", tags),
-            Row("outliers", "tcot", 1.0, "2", tags),
-            Row("outliers", "tcot", None, "3", tags),
+            row("outliers", "tcot", 1.0, "1", tags),
+            row("outliers", "tcot", 0.0, "1", tags),
+            row("outliers", "tcot", 1.0, "2", tags),
+            row("outliers", "tcot", None, "3", tags),
         ]
     )
     assert skills["skills"][MEAN] == {"DA": 0.75}
-    nothing = by_skill([Row("outliers", "tcot", None, "1", tags)])
+    nothing = by_skill([row("outliers", "tcot", None, "1", tags)])
     assert nothing["skills"][BEST_SUBTASK] == {"DA": None}
-    assert by_skill([Row("outliers", "tcot", 1.0)]) == {}
+    assert by_skill([row("outliers", "tcot", 1.0)]) == {}
 
 
 def test_each_strategy_has_a_cost_unless_a_case_lacks_one() -> None:
@@ -93,5 +96,5 @@ def test_each_strategy_has_a_cost_unless_a_case_lacks_one() -> None:
         "cost_usd": 1.5,
         "cost_per_case": 0.5,
     }
-    unknown = Row("query", "pot", 1.0, "2", {"skill": "TBO"}, None)
+    unknown = row("query", "pot", 1.0, "2", {"skill": "TBO"}, None)
     assert by_skill([*rows(), unknown])["modes"]["pot"]["cost_usd"] is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.papers._table_map import map_tables
+from pytest_tablebench.papers.report import report_lines, write_report
 from pytest_tablebench.papers.runs import load_runs
-from pytest_tablebench.papers.write import report_lines, write_report
+from pytest_tablebench.papers.structure import map_tables
 from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.results.table_map import MappedTable, table_map
 from pytest_tablebench.results.texts import TEXTS, ExampleText, TextWriter, read_examples

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Tag
 
+from pytest_tablebench.papers.report import write_report
 from pytest_tablebench.papers.runs import load_runs
-from pytest_tablebench.papers.write import write_report
 from pytest_tablebench.reports.html import board as board_module
 from pytest_tablebench.reports.html.board import write_leaderboard
 from pytest_tablebench.results import Record

@@ -150,8 +150,11 @@ def analysis(first: str = ALPHA, second: str = BETA) -> dict[str, Any]:
         },
         "families": {"greek": value(0.125)},
         "formats": {
-            first: {"latex": {"fc": 0.75, "nr": None}, "html": {"fc": 0.5, "nr": 0.25}},
-            second: {"html": {"fc": 0.25, "nr": 0.5}},
+            first: {
+                "latex": [0.75, None, None, None, None],
+                "html": [0.5, 0.25, None, None, None],
+            },
+            second: {"html": [0.25, 0.5, None, None, None]},
         },
         "further": {
             "performance_spread": {

@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.papers.analyses._figures import Figure, each, plain_mean
-from pytest_tablebench.papers.analyses.grid import ScoreGrid, Scores
+from pytest_tablebench.papers.analyses.grid import (
+    Figure,
+    ScoreGrid,
+    Scores,
+    each,
+    mean_of_known,
+    plain_mean,
+)
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 BASELINE = "none"
+NO_BASELINE = "no perturbation beside an unperturbed baseline"
 
 
 def win_rates(scores: Scores) -> dict[str, Any]:
@@ -102,7 +109,7 @@ def perturbation_impact(scores: Scores) -> dict[str, Any]:
     differences, before any mean.
     """
     if not any(set(grid.perturbations) > {BASELINE} for grid in scores.grids):
-        return {"value": None, "reason": "no perturbation beside an unperturbed baseline"}
+        return {"value": None, "reason": NO_BASELINE}
     signed: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
     absolute: dict[str, dict[str, dict[str, Figure]]] = {model: {} for model in scores.models}
     whole: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
@@ -155,3 +162,23 @@ def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Fi
         for name, entry in figures.items():
             by_name.setdefault(name, {})[dataset] = entry
     return {name: plain_mean(by_name[name]) for name in sorted(by_name)}
+
+
+def impact_by_perturbation(
+    impact: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> dict[str, dict[str, Figure]]:
+    """Return the mean absolute impact of each perturbation, by dataset and `all`.
+
+    `impact` contains the figures by model, dataset and perturbation. They are averaged over
+    models; `all` is the mean over the datasets that have the perturbation.
+    """
+    parts: dict[str, dict[str, list[Any]]] = {}
+    for datasets in impact.values():
+        for dataset, entries in datasets.items():
+            for name, entry in entries.items():
+                parts.setdefault(name, {}).setdefault(dataset, []).append(entry)
+    margins: dict[str, dict[str, Figure]] = {}
+    for name, by_dataset in parts.items():
+        figures = {dataset: mean_of_known(entries) for dataset, entries in by_dataset.items()}
+        margins[name] = {"all": plain_mean(figures), **figures}
+    return margins

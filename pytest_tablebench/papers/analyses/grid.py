@@ -1,15 +1,16 @@
-"""Arrange the scores of records in one grid per dataset."""
+"""Arrange the scores of records in one grid per dataset, and make figures of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.axes import GRID, MODES
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results.figures import means
+from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
@@ -125,3 +126,49 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         scores[model, *(places for _, places in axis_places)] = cells.score[rows]
         grids.append(ScoreGrid(dataset, examples, serializers, perturbations, scores))
     return Scores(names["model"], tuple(grids))
+
+
+# Figures: a value, or None with the reason
+
+Figure = dict[str, Any]
+"""`{"value": number or None, "reason": text if None, ...counts}`."""
+
+
+def figure(value: float | None, reason: str, **facts: Any) -> Figure:
+    """Return a figure; a value of None or NaN becomes None with the reason."""
+    if value is None or math.isnan(value):
+        return {"value": None, "reason": reason, **facts}
+    return {"value": float(value), **facts}
+
+
+def plain_mean(figures: Mapping[str, Figure]) -> Figure:
+    """Return the plain mean of figures; undefined if one of them is.
+
+    Values that are mappings, such as win rates, are averaged name by name.
+    """
+    missing = [name for name, entry in figures.items() if entry["value"] is None]
+    if missing:
+        return {"value": None, "reason": f"no value in: {', '.join(missing)}"}
+    values = [entry["value"] for entry in figures.values()]
+    if not values:
+        return {"value": None, "reason": "no figure to average"}
+    if isinstance(values[0], Mapping):
+        return {"value": {name: mean(value[name] for value in values) for name in values[0]}}
+    return {"value": mean(values)}
+
+
+def each(
+    names: Iterable[str], values: Iterable[float], reason: str, **facts: Iterable[Any]
+) -> dict[str, Figure]:
+    """Return one figure per name; each of `facts` has one integer per name."""
+    columns = {fact: [int(entry) for entry in column] for fact, column in facts.items()}
+    return {
+        name: figure(value, reason, **{fact: column[place] for fact, column in columns.items()})
+        for place, (name, value) in enumerate(zip(names, values, strict=True))
+    }
+
+
+def mean_of_known(entries: Iterable[Any]) -> Figure:
+    """Return the mean of the figures with a value; `n` is their number."""
+    values = [entry["value"] for entry in entries if entry and entry.get("value") is not None]
+    return figure(mean(values) if values else None, "no model with a value", n=len(values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tablebench.papers.analyses._figures import Figure, plain_mean
+from pytest_tablebench.papers.analyses.grid import Figure, plain_mean
 
 
 def overall(tree: Mapping[str, Any]) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.papers.text import PaperTable, Printed, Value
+from pytest_tablebench.papers.table import PaperTable, Printed, Value
 from pytest_tablebench.util.tokens import TOKEN_BUCKETS, tokenizer_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import writing
 from pytest_tablebench.papers.canvas import write_figures
-from pytest_tablebench.papers.text import (
+from pytest_tablebench.papers.table import (
     PaperTable,
     Value,
     csv_text,

@@ -15,11 +15,9 @@ from pytest_tablebench.documents.canvas import Plot
 from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.documents.inline_svg import read_plots
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.papers.analysis import analysis_of
 from pytest_tablebench.papers.boards import boards_of
-from pytest_tablebench.papers.entries import all_keys, ranked, value_of
 from pytest_tablebench.papers.plots import PLOTS, write_plots
-from pytest_tablebench.papers.realhit_tables import Marks
+from pytest_tablebench.papers.report import PaperReport, analysis_of
 from pytest_tablebench.papers.runs import (
     differences,
     load_runs,
@@ -27,8 +25,16 @@ from pytest_tablebench.papers.runs import (
     runs_by_mode,
     shared_overlay,
 )
-from pytest_tablebench.papers.text import PaperTable, labelled_notes, shown, text_columns
-from pytest_tablebench.papers.write import PaperReport
+from pytest_tablebench.papers.structure import Marks
+from pytest_tablebench.papers.table import (
+    PaperTable,
+    all_keys,
+    labelled_notes,
+    shown,
+    text_columns,
+    value_of,
+)
+from pytest_tablebench.papers.tables import ranked
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.score_table import EQUAL, ScoreTable
 from pytest_tablebench.util.names import printable

@@ -6,10 +6,18 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import pstdev
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.papers.analyses._figures import Figure, each, figure, plain_mean
-from pytest_tablebench.papers.analyses.grid import ScoreGrid, Scores
+from pytest_tablebench.papers.analyses.grid import (
+    Figure,
+    ScoreGrid,
+    Scores,
+    each,
+    figure,
+    mean_of_known,
+    plain_mean,
+)
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.figures import robustness as one_minus_range
 from pytest_tablebench.results.score_table import EQUAL
@@ -26,10 +34,7 @@ ByDataset = dict[str, dict[str, Figure]]
 
 def _by_model(scores: Scores, columns: Mapping[str, Mapping[str, Figure]]) -> ByDataset:
     """Turn {dataset: {model: figure}} into {model: {dataset: figure}}."""
-    return {
-        model: {dataset: column[model] for dataset, column in columns.items()}
-        for model in scores.models
-    }
+    return {model: {name: columns[name][model] for name in columns} for model in scores.models}
 
 
 def performance(scores: Scores) -> dict[str, Any]:
@@ -59,10 +64,11 @@ def robustness(scores: Scores) -> dict[str, Any]:
     """
     columns = {grid.dataset: _robustness(scores.models, grid) for grid in scores.grids}
     by_model = _by_model(scores, columns)
-    overall = {}
-    for model, parts in by_model.items():
-        flags = sorted({flag for part in parts.values() for flag in part["flags"]})
-        overall[model] = {**plain_mean(parts), "flags": flags}
+    flags = {
+        model: sorted({flag for part in parts.values() for flag in part["flags"]})
+        for model, parts in by_model.items()
+    }
+    overall = {m: {**plain_mean(parts), "flags": flags[m]} for m, parts in by_model.items()}
     return {"by_model_dataset": by_model, "by_model": overall}
 
 
@@ -125,11 +131,8 @@ def _spread(models: Sequence[str], grid: ScoreGrid, which: str) -> dict[str, Fig
         table = np.full((len(models), len(grid.serializers)), np.nan)
     figures = {}
     for model, row in zip(models, table.tolist(), strict=True):
-        means_of = {
-            name: value
-            for name, value in zip(grid.serializers, row, strict=True)
-            if not math.isnan(value)
-        }
+        pairs = zip(grid.serializers, row, strict=True)
+        means_of = {name: value for name, value in pairs if not math.isnan(value)}
         value = max(means_of.values()) - min(means_of.values()) if len(means_of) > 1 else None
         figures[model] = figure(
             value, "fewer than two serializers with a score", serializers=means_of
@@ -185,3 +188,67 @@ def families_by_name(models: Sequence[str]) -> dict[str, list[str]]:
         if start:
             by_start.setdefault(start[0].lower(), []).append(model)
     return {name: by_start[name] for name in sorted(by_start) if len(by_start[name]) > 1}
+
+
+# Further figures of the paper
+
+
+def performance_spread(scores: Scores) -> dict[str, Any]:
+    """Return each model's overall performance by configuration, and its spread.
+
+    The overall performance of a configuration is the mean over datasets of its mean over examples.
+    Only configurations of all datasets count, and only models with a score in all of them. `value`
+    is the highest minus the lowest, `sd` the standard deviation over configurations.
+    """
+    if not scores.grids:
+        return {}
+    common = set[str].intersection(*(set(grid.configurations) for grid in scores.grids))
+    names = [name for name in scores.grids[0].configurations if name in common]
+    by_dataset = [
+        means(grid.cells[:, :, [grid.configurations.index(name) for name in names]], axis=1)
+        for grid in scores.grids
+    ]
+    spreads: dict[str, Any] = {}
+    for place, model in enumerate(scores.models):
+        columns = zip(*(table[place].tolist() for table in by_dataset), strict=True)
+        values = [sum(column) / len(column) for column in columns]
+        if len(names) < 2:
+            spreads[model] = figure(None, "fewer than two configurations are in every dataset")
+            continue
+        if any(map(math.isnan, values)):
+            spreads[model] = figure(None, "a dataset has no score in some configuration")
+            continue
+        by_value = dict(zip(names, values, strict=True))
+        lowest, highest = min(names, key=by_value.__getitem__), max(names, key=by_value.__getitem__)
+        spreads[model] = figure(
+            by_value[highest] - by_value[lowest],
+            "",
+            sd=pstdev(values),
+            lowest=lowest,
+            highest=highest,
+            by_configuration=by_value,
+        )
+    return spreads
+
+
+def open_closed(
+    tree: Mapping[str, Mapping[str, Any]], groups: Mapping[str, str]
+) -> dict[str, dict[str, Figure]]:
+    """Return the mean of a figure over the models of each group, by dataset and `all`.
+
+    Args:
+        tree: a figure with the entries `by_model_dataset` and `by_model`.
+        groups: the group of each model; models without a group are left out.
+
+    A model without a value in a dataset is left out there; `n` is the number of the others.
+    """
+    by_model = tree["by_model_dataset"]
+    datasets = dict.fromkeys(name for by_dataset in by_model.values() for name in by_dataset)
+    by_group: dict[str, dict[str, Figure]] = {}
+    for group in dict.fromkeys(groups.values()):
+        models = [model for model in by_model if groups.get(model) == group]
+        figures = {"all": mean_of_known([tree["by_model"].get(model) for model in models])}
+        for name in datasets:
+            figures[name] = mean_of_known([by_model[model].get(name) for model in models])
+        by_group[group] = figures
+    return by_group

@@ -1,4 +1,4 @@
-"""Sizes and structure of a run's tables, with RealHiTBench's Table 8."""
+"""Sizes, structure, complexity and tokens of a run's tables, with RealHiTBench's Table 8."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from math import ceil
 from pathlib import Path, PurePosixPath
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.papers._published import Noted, beside_published, published
-from pytest_tablebench.papers._realhit import BENCHMARK, CITATION, LONG
-from pytest_tablebench.papers.text import PaperTable, Printed, Value
+from pytest_tablebench.papers.published import Noted, beside_published, published
+from pytest_tablebench.papers.realhit import BENCHMARK, LONG
+from pytest_tablebench.papers.table import PaperTable, Printed, Row, captioned
 from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.run import Run
-from pytest_tablebench.results.table_map import parsed_table
+from pytest_tablebench.results.table_map import MappedTable, parsed_table, table_map
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.tables.hierarchy.measures import (
     StructureMarks,
@@ -23,6 +23,9 @@ from pytest_tablebench.tables.hierarchy.measures import (
     measure_table,
 )
 from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.tokens import tokenizer_name
+
+# Table 8
 
 Marks = Mapping[str, StructureMarks]
 """A model's marks of the structure of tables, by the tables' names without a suffix."""
@@ -67,46 +70,33 @@ def realhit_tables(runs: Sequence[Run], marks: Marks | None = None) -> PaperTabl
     """
     rows: list[Noted] = []
     for run in runs:
-        measures = _measures(run)
+        benchmark_rows = [row for row in run.rows if row.benchmark in {BENCHMARK, LONG}]
+        measures = _measures(run, {row.dataset for row in benchmark_rows})
         if not measures:
             continue
-        sizes = _percentiles(list(measures.values()))
-        by_rule = [table.marks for table in measures.values() if table.marks is not None]
-        label = "tables of this run"
-        rows.append(((run.model, f"{label}, by rule", *sizes, *_mean_marks(by_rule)), ""))
+        sizes = _percentiles(measures)
+        by_rule = [table.marks for table in measures if table.marks is not None]
+        rows.append(((run.model, "tables of this run, by rule", *sizes, *_mean_marks(by_rule)), ""))
         if marks is not None:
-            by_model = [marks[name] for name in _names_of(run) if name in marks]
+            # The tables' names are the clusters of the questions.
+            names = dict.fromkeys(row.cluster for row in benchmark_rows if row.cluster)
+            by_model = [marks[name] for name in names if name in marks]
             note = f"marks of {counted(len(by_model), 'table')} of {len(measures):,}"
-            row = (run.model, f"{label}, by a model", *sizes, *_mean_marks(by_model))
+            row = (run.model, "tables of this run, by a model", *sizes, *_mean_marks(by_model))
             rows.append((row, note))
-    return beside_published(
-        "realhit_tables",
-        "Sizes and structure of tables (layout of the paper's Table 8)",
-        ("tables of", "source", "rows", "columns", "cell length", *_NAMES),
-        own_rows=rows,
-        others=map(_printed, published("realhitbench_tables")),
-        notes=(
-            CITATION,
-            "sizes are 70th percentiles; the paper does not define a row or a cell's length",
-            "structure is of 100, as a mean over tables. By rule: levels of headers, sections, "
-            "tables in one sheet, and captions and notes; in the paper a model marked it "
-            "(tablebench complexity --model, then tablebench report --marks)",
-        ),
-    )
+    others = map(_printed, published("realhitbench_tables"))
+    return beside_published("realhit_tables", _NAMES, rows, others)
 
 
-def _printed(line: Mapping[str, str]) -> tuple[Value, ...]:
+def _printed(line: Mapping[str, str]) -> Row:
     benchmark, rows, columns, *marks = line.values()
     return benchmark, "published, Table 8", int(rows), int(columns), *map(Printed, marks)
 
 
-def _measures(run: Run) -> dict[str, TableMeasure]:
-    """Return each unperturbed table of the benchmark once, by its content."""
-    datasets = {row.dataset for row in run.rows if row.benchmark in {BENCHMARK, LONG}}
-    if not datasets:
-        return {}
+def _measures(run: Run, datasets: set[str]) -> list[TableMeasure]:
+    """Return each unperturbed table of the datasets once, by its content."""
     measures: dict[str, TableMeasure] = {}
-    for text in read_examples(run.path / TEXTS):
+    for text in read_examples(run.path / TEXTS) if datasets else ():
         if text.id.partition("/")[0] not in datasets or not text.id.endswith("/none"):
             continue
         for fields in text.tables:
@@ -114,30 +104,64 @@ def _measures(run: Run) -> dict[str, TableMeasure]:
             table = None if content in measures else parsed_table(fields)
             if table is not None:
                 measures[content] = measure_table(table)
-    return measures
+    return list(measures.values())
 
 
-def _names_of(run: Run) -> list[str]:
-    """Return the names of the benchmark's tables: the clusters of its questions."""
-    rows = (row for row in run.rows if row.benchmark in {BENCHMARK, LONG})
-    return list(dict.fromkeys(row.cluster for row in rows if row.cluster))
-
-
-def _percentiles(tables: Sequence[TableMeasure]) -> tuple[Value, ...]:
+def _percentiles(tables: Sequence[TableMeasure]) -> Row:
     """Return the 70th percentiles of rows, columns and cell length, by nearest rank."""
     place = ceil(7 * len(tables) / 10) - 1
-    rows, columns, lengths = (
-        sorted(values)[place]
-        for values in zip(
-            *((table.rows, table.columns, table.cell_length) for table in tables), strict=True
-        )
-    )
+    sizes = ((table.rows, table.columns, table.cell_length) for table in tables)
+    rows, columns, lengths = (sorted(values)[place] for values in zip(*sizes, strict=True))
     return int(rows), int(columns), Printed(lengths)
 
 
-def _mean_marks(marks: Sequence[StructureMarks]) -> tuple[Value, ...]:
+def _mean_marks(marks: Sequence[StructureMarks]) -> Row:
     """Return the mean of each mark; None for each if no table has marks."""
     if not marks:
         return (None,) * len(_NAMES)
     means = (plain_mean(values) for values in zip(*marks, strict=True))
     return tuple(None if mean is None else Printed(mean) for mean in means)
+
+
+# Complexity and tokens
+
+_BANDS = ((0, 25), (25, 50), (50, 75), (75, 101))
+_BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 << 62)}
+"""By tokens, as the paper's Table 3 has them (spec: realhitbench.md section 6)."""
+
+
+def mapped_tables(runs: Sequence[Run], benchmark: str) -> dict[str, list[MappedTable]]:
+    """Return the tables of a benchmark by model; empty if none of them has structure."""
+    by_model = {}
+    for run in runs:
+        rows = [row for row in run.rows if row.benchmark == benchmark]
+        tables = table_map(read_examples(run.path / TEXTS), rows) if rows else []
+        if tables:
+            by_model[run.model] = tables
+    return by_model
+
+
+def map_tables(by_model: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable]:
+    """Return the scores by complexity and tokens, and all tables; none without a map."""
+    if not by_model:
+        return []
+    rows: list[Row] = []
+    for model, tables in by_model.items():
+        for low, high in _BANDS:
+            band = [table for table in tables if low <= table.complexity < high]
+            means = [
+                plain_mean(t.score for t in band if least <= t.tokens < most and t.questions)
+                for least, most in _BUCKETS.values()
+            ]
+            if band:
+                rows.append((model, f"{low}-{min(high, 100)}", *means, len(band)))
+    listed = (
+        (model, t.dataset, t.table, t.complexity, t.tokens, t.questions, t.score)
+        for model, tables in by_model.items()
+        for t in tables
+    )
+    words = {"tokenizer": tokenizer_name()}
+    return [
+        captioned("complexity_tokens", rows, [*_BUCKETS, "tables"], words=words),
+        captioned("tables", listed),
+    ]

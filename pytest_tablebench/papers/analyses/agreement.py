@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.papers.analyses._draws import Draws, Raters, disjoint_sets
-from pytest_tablebench.papers.analyses._figures import Figure, figure, plain_mean
-from pytest_tablebench.papers.analyses.grid import ScoreGrid, Scores
+from pytest_tablebench.papers.analyses.draws import Draws, Raters, disjoint_sets
+from pytest_tablebench.papers.analyses.grid import Figure, ScoreGrid, Scores, figure, plain_mean
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np
@@ -206,11 +205,38 @@ def benchmark_growth(grids: Sequence[ScoreGrid]) -> dict[str, Any]:
 def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
     """Return Kendall's W for q configurations and e examples per rater (section 9)."""
     points = []
-    for point in draws.points():
-        by_dataset = {grid.dataset: _repeated(grid, raters) for grid, raters in point.raters}
-        figures = {"by_dataset": by_dataset, "mean_over_datasets": plain_mean(by_dataset)}
-        points.append({"q": point.q, "e": point.e, **figures})
+    for q, e, raters_of in draws.points():
+        by_dataset = {grid.dataset: _repeated(grid, raters) for grid, raters in raters_of}
+        mean = plain_mean(by_dataset)
+        points.append({"q": q, "e": e, "by_dataset": by_dataset, "mean_over_datasets": mean})
     return points
+
+
+def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many examples of one configuration replace several configurations (section 9).
+
+    `points` is the result of `configurations_vs_examples`. Each point with two or more
+    configurations and a value gets `e_at_one`, the smallest e at q = 1 that reaches the value, or
+    None. Only points with all datasets are comparable; the others are left out.
+    """
+    points = list(points)
+    most = max((len(point["by_dataset"]) for point in points), default=0)
+    points_with_value = [
+        (point["q"], point["e"], point["mean_over_datasets"]["value"])
+        for point in points
+        if point["mean_over_datasets"]["value"] is not None and len(point["by_dataset"]) == most
+    ]
+    single = sorted((e, value) for q, e, value in points_with_value if q == 1)
+    return [
+        {
+            "q": q,
+            "e": e,
+            "value": value,
+            "e_at_one": next((few for few, at in single if at >= value - 1e-9), None),
+        }
+        for q, e, value in sorted(points_with_value)
+        if q > 1
+    ]
 
 
 def _repeated(grid: ScoreGrid, raters: Raters) -> Figure:

@@ -1,30 +1,34 @@
-"""The folder of a report: tables and figures of each benchmark, leaderboard, and an index."""
+"""The analyses of a benchmark, and the folder of a report: tables, figures, boards and an index."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.papers._judges import JUDGES
-from pytest_tablebench.papers._tables import paper_tables
-from pytest_tablebench.papers.analyses import benchmark_growth
-from pytest_tablebench.papers.analysis import analysis_of
-from pytest_tablebench.papers.boards import BOARDS, boards_of
-from pytest_tablebench.papers.entries import WHOLE, with_undefined
-from pytest_tablebench.papers.plots import write_plots
-from pytest_tablebench.papers.realhit_tables import Marks
+from pytest_tablebench.papers.analyses.agreement import benchmark_growth
+from pytest_tablebench.papers.analyses.analyse import analyse, further_figures
+from pytest_tablebench.papers.analyses.grid import read_scores
+from pytest_tablebench.papers.boards import BOARDS, JUDGES, boards_of
+from pytest_tablebench.papers.plots import WHOLE, write_plots
+from pytest_tablebench.papers.published import open_groups
+from pytest_tablebench.papers.realhit import serializer_means
 from pytest_tablebench.papers.runs import differences, run_remarks, runs_by_mode
-from pytest_tablebench.papers.text import (
+from pytest_tablebench.papers.skills import skill_analysis
+from pytest_tablebench.papers.structure import Marks, mapped_tables
+from pytest_tablebench.papers.table import (
     PaperTable,
+    Tree,
     csv_text,
     markdown,
     markdown_text,
     terminal_lines,
 )
+from pytest_tablebench.papers.tables import paper_tables
+from pytest_tablebench.papers.torr import SINGLE
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.entries import parsed_json
@@ -33,6 +37,57 @@ from pytest_tablebench.util.names import printable, slug
 _INDEX, _MANIFEST = "README.md", "report.json"
 _KINDS = {".csv", ".md", ".png", ".svg"}
 _DEFAULT = Path("tablebench-report")
+
+
+def analysis_of(runs: Sequence[Run], benchmark: str) -> dict[str, Any]:
+    """Return the analyses of a benchmark over runs, divided by mode.
+
+    Raises `DataError` for records that cannot be compared.
+    """
+    parts = runs_by_mode(runs, benchmark)
+    rows = [row for run in parts for row in run.rows]
+    analysis = analyse(rows)
+    return {
+        **analysis,
+        "ranked": _ranked(parts),
+        "further": further_figures(rows, analysis, open_groups(parts)),
+        "skills": skill_analysis(runs, benchmark),
+        "tables": mapped_tables(runs, benchmark),
+        "formats": serializer_means(runs, benchmark),
+    }
+
+
+def _ranked(parts: Sequence[Run]) -> str:
+    """Return what a ranking of these runs orders, in words."""
+    models = {run.facts.model for run in parts}
+    if len(models) == len(parts):
+        return "models"
+    modes = {
+        "strategies": {row.strategy for run in parts for row in run.rows},
+        "modalities": {row.modality for run in parts for row in run.rows},
+    }
+    kinds = " and ".join(name for name, names in modes.items() if len(names) > 1) or "runs"
+    return f"the {kinds} of one model" if len(models) == 1 else f"models and their {kinds}"
+
+
+def with_undefined(analysis: Tree) -> Tree:
+    """Return an analysis in which robustness over one configuration, which is always 1, is None."""
+    tree = analysis["robustness"]
+
+    def checked(entries: Mapping[str, Tree]) -> dict[str, Tree]:
+        return {
+            name: {**entry, "value": None, "complete_examples_only": None, "reason": SINGLE}
+            if SINGLE in entry.get("flags", ()) and entry.get("value") is not None
+            else entry
+            for name, entry in entries.items()
+        }
+
+    parts = {model: checked(entries) for model, entries in tree["by_model_dataset"].items()}
+    robustness = {**tree, "by_model_dataset": parts, "by_model": checked(tree["by_model"])}
+    return {**analysis, "robustness": robustness}
+
+
+# The report
 
 
 @dataclass(frozen=True)
@@ -106,7 +161,7 @@ def _with_whole_growth(
     if len(analysis["w_growth"]) < 2:
         return analysis
     rows = [row for run in runs_by_mode(runs, benchmark) for row in run.rows]
-    growth = {**analysis["w_growth"], WHOLE: benchmark_growth(rows)}
+    growth = {**analysis["w_growth"], WHOLE: benchmark_growth(read_scores(rows).grids)}
     return {**analysis, "w_growth": growth}
 
 
@@ -125,8 +180,11 @@ def _write_part(
 
 
 def _reserved() -> set[str]:
-    boards = {f"{stem}.{kind}" for stem in BOARDS for kind in ("csv", "md")}
-    return {_INDEX.casefold(), _MANIFEST, *boards}
+    return {
+        _INDEX.casefold(),
+        _MANIFEST,
+        *(f"{n}.{kind}" for n in BOARDS for kind in ("csv", "md")),
+    }
 
 
 def _write_table(folder: Path, table: PaperTable) -> None:
@@ -139,15 +197,16 @@ def _write_table(folder: Path, table: PaperTable) -> None:
 
 def _files(report: PaperReport) -> list[str]:
     """Return every file of the report, relative to its folder."""
-    files = [_INDEX]
-    for board in report.boards:
-        files += [f"{board.name}.csv", f"{board.name}.md"]
+    files = [_INDEX, *_table_files(board.name for board in report.boards)]
     for part in report.parts:
-        for table in part.tables:
-            files += [f"{part.folder}/{table.name}.csv", f"{part.folder}/{table.name}.md"]
-        for paths in part.plots.values():
-            files += [f"{part.folder}/{path.name}" for path in paths]
+        names = _table_files(table.name for table in part.tables)
+        names += [path.name for paths in part.plots.values() for path in paths]
+        files += [f"{part.folder}/{name}" for name in names]
     return files
+
+
+def _table_files(names: Iterable[str]) -> list[str]:
+    return [f"{name}.{kind}" for name in names for kind in ("csv", "md")]
 
 
 def _write_manifest(folder: Path, runs: Sequence[Run], files: Sequence[str]) -> None:

@@ -43,15 +43,6 @@ class Raters:
     repeats: int
 
 
-@dataclass(frozen=True)
-class Point:
-    """A number of configurations and of examples, with the raters of each dataset."""
-
-    q: int
-    e: int
-    raters: Iterator[tuple[ScoreGrid, Raters]]
-
-
 class Draws:
     """The draws for some grids.
 
@@ -112,15 +103,15 @@ class Draws:
             sets = [[{"configurations": chosen} for chosen in repeat] for repeat in repeats]
             yield str(q), _raters_of(where, grid, sets)
 
-    def points(self) -> Iterator[Point]:
-        """Yield the points (q configurations, e examples), whose raters are drawn on demand.
+    def points(self) -> Iterator[tuple[int, int, Iterator[tuple[ScoreGrid, Raters]]]]:
+        """Yield q configurations and e examples with the raters of each dataset, drawn on demand.
 
         A point has the datasets with so many configurations and examples.
         """
         points = self.params.get("points")
         if points is not None:
             for number, point in enumerate(points):
-                yield Point(point["q"], point["e"], self._raters_of_draws(number, point["draws"]))
+                yield point["q"], point["e"], self._raters_of_draws(number, point["draws"])
             return
         sizes = [(len(grid.configurations) // 2, len(grid.examples)) for grid in self.grids]
         for q in sorted({q for most_q, _ in sizes for q in _series(most_q)}):
@@ -131,7 +122,7 @@ class Draws:
                     if q <= most_q and e <= most_e
                 ]
                 if grids:
-                    yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in grids))
+                    yield q, e, ((grid, disjoint_sets([grid], q, e)) for grid in grids)
 
     def _raters_of_draws(
         self, number: int, draws: Mapping[str, Any]

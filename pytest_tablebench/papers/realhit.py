@@ -1,0 +1,273 @@
+"""Runs with the published rows of RealHiTBench (spec: realhitbench.md sections 6 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_tablebench.papers.published import Noted, beside_published, published, shares
+from pytest_tablebench.papers.runs import runs_by_mode
+from pytest_tablebench.papers.table import PaperTable, Row, captioned
+from pytest_tablebench.results.figures import mean_parts, plain_mean
+from pytest_tablebench.results.run import Run, RunRow
+from pytest_tablebench.util.calls import parse_call
+from pytest_tablebench.util.names import counted, printable
+
+BENCHMARK, LONG = "realhitbench", "realhitbench_long"
+"""The main questions, and those about oversized tables."""
+
+TASKS = {
+    "fc": ("em", "f1"),
+    "nr": ("em", "f1"),
+    "sc": ("em", "f1"),
+    "da": ("gpt_eval", "rouge_l"),
+    "cg": ("pass@1", "ecr"),
+}
+"""The two figures of each task, in the order of the paper's Table 2."""
+
+_COLUMNS = tuple((f"realhit_{task}", part) for task, parts in TASKS.items() for part in parts)
+_NAMES = tuple(f"{task.upper()} {part}" for task, parts in TASKS.items() for part in parts)
+_BUCKETS = ("<10K", "10-20K", ">20K")
+_QUESTIONS = 3071
+_PUBLISHED_JUDGE = "gpt-4o"
+
+
+# Tables 2, 5 and 7
+
+
+def realhit_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
+    """Return the runs, a row for each strategy and modality, then Tables 2, 5 and 7.
+
+    None without any of the five tasks.
+    """
+    rows: list[Noted] = [
+        (
+            (run.model, "this run", modality, strategy, *mean_parts(mode_rows, _COLUMNS)),
+            "; ".join(_notes(run, mode_rows)),
+        )
+        for run, strategy, modality, mode_rows in _modes_of(runs, [BENCHMARK])
+    ]
+    others = (
+        (*_row_labels(line), *shares(list(line.values())[4:])) for line in published("realhitbench")
+    )
+    names = {run.model: run.facts.model for run in runs}
+    return beside_published(
+        "realhit_leaderboard", _NAMES, rows, others, names=names, headline=_NAMES[::2]
+    )
+
+
+def _row_labels(line: Mapping[str, str]) -> tuple[str, str, str, str]:
+    return line["model"], f"published, Table {line['table']}", line["input"], line["strategy"]
+
+
+def _modes_of(
+    runs: Sequence[Run], benchmarks: Sequence[str]
+) -> Iterator[tuple[Run, str, str, list[RunRow]]]:
+    """Yield the rows of each run by strategy and modality."""
+    for run in runs:
+        by_mode: dict[tuple[str, str], list[RunRow]] = {}
+        for row in run.rows:
+            if row.benchmark in benchmarks:
+                by_mode.setdefault((row.strategy, row.modality), []).append(row)
+        yield from ((run, *mode, rows) for mode, rows in by_mode.items())
+
+
+def _notes(run: Run, rows: Sequence[RunRow]) -> Iterator[str]:
+    """Yield how a run differs from the paper's, one clause each."""
+    questions = len({(row.dataset, row.example_id) for row in rows})
+    if questions != _QUESTIONS:
+        yield f"{counted(questions, 'question')} of {_QUESTIONS:,}"
+    judge = run.facts.judge
+    if judge is None:
+        yield "no judge"
+    elif str(judge).rpartition("/")[2] != _PUBLISHED_JUDGE:
+        yield f"judged by {printable(str(judge), 60)}"
+    if run.facts.structure != "self":
+        yield f"structure {printable(str(run.facts.structure), 20)}, paper self"
+    if run.facts.compat != "reference":
+        yield "mode fixed, several metrics differ from the paper's"
+    serializers = sorted({row.serializer for row in rows})
+    if serializers != ["latex"] and "text" in {row.modality for row in rows}:
+        yield f"serializers {printable(', '.join(serializers), 80)}, paper latex"
+    if {row.perturbation for row in rows} - {"none"}:
+        yield "perturbed tables too"
+
+
+# Tables 3, 4 and 6: means by task, and by tokens of the table
+
+
+def realhit_means(runs: Sequence[Run]) -> PaperTable | None:
+    """Return means by task and by tokens of the table, then Tables 3, 4 and 6 as printed.
+
+    The mean of a task is over its two figures; every other mean is over the tasks' means.
+    Oversized tables count into the buckets above 10K tokens alone. `delta` is what leaving out a
+    part of a strategy (`treethinker[tree=off]`) changes in `all`.
+    """
+    names = (*TASKS, "all", "delta", *_BUCKETS)
+    rows: list[Noted] = []
+    for mean, delta in _means_by_mode(runs):
+        figures = (*mean.by_task, mean.whole, delta, *mean.buckets)
+        mode = (mean.run.model, "this run", mean.modality, mean.strategy)
+        rows.append(((*mode, *figures), mean.note))
+    return beside_published("realhit_means", names, rows, _published_means(names))
+
+
+@dataclass(frozen=True)
+class _ModeMeans:
+    """The means of a run in one mode: of its tasks, of all of them, and by tokens of the table."""
+
+    run: Run
+    strategy: str
+    modality: str
+    rows: list[RunRow]
+    """The rows without those about oversized tables."""
+    by_task: list[float | None]
+    buckets: list[float | None]
+    note: str
+
+    @classmethod
+    def of(cls, run: Run, strategy: str, modality: str, rows: Sequence[RunRow]) -> _ModeMeans:
+        plain = [row for row in rows if row.benchmark == BENCHMARK]
+        large = [
+            replace(row, dataset=row.dataset.removesuffix("_long"))
+            for row in rows
+            if row.benchmark == LONG
+        ]
+        buckets = []
+        for bucket in _BUCKETS:
+            counted_rows = plain if bucket == _BUCKETS[0] else [*plain, *large]
+            of_bucket = [row for row in counted_rows if row.tags.get("tokens") == bucket]
+            buckets.append(plain_mean(_task_means(of_bucket)))
+        questions = len({(row.dataset, row.example_id) for row in large})
+        note = f"buckets contain {counted(questions, 'question')} about oversized tables"
+        note = note if questions else "no oversized tables (realhitbench_long)"
+        return cls(run, strategy, modality, plain, _task_means(plain), buckets, note)
+
+    @property
+    def whole(self) -> float | None:
+        """The mean of the tasks' means."""
+        return plain_mean(self.by_task)
+
+    def setting(self, strategy: str) -> tuple[object, ...]:
+        """The model, modality and questions, with a strategy."""
+        questions = {(row.dataset, row.example_id, row.serializer) for row in self.rows}
+        return self.run.facts.model, self.modality, strategy, questions
+
+
+def _task_means(rows: Sequence[RunRow]) -> list[float | None]:
+    """Return the mean of each task's two figures, of those that rows have."""
+    figures = iter(mean_parts(rows, _COLUMNS))
+    return [plain_mean(pair) for pair in zip(figures, figures, strict=True)]
+
+
+def _means_by_mode(runs: Sequence[Run]) -> Iterator[tuple[_ModeMeans, float | None]]:
+    """Yield the means of each run by strategy and modality, and their change.
+
+    It is the change of the mean over all tasks against the whole strategy, None unless the runs
+    have one for the same model, modality and questions.
+    """
+    means = [_ModeMeans.of(*mode) for mode in _modes_of(runs, [BENCHMARK, LONG])]
+    for mean in means:
+        strategy = _whole_strategy(mean.strategy)
+        change = None
+        if mean.strategy != strategy and mean.whole is not None:
+            like = mean.setting(strategy)
+            wholes = (other.whole for other in means if other.setting(other.strategy) == like)
+            whole = next(wholes, None)
+            change = None if whole is None else mean.whole - whole
+        yield mean, change
+
+
+def _published_means(names: Sequence[str]) -> Iterator[Row]:
+    """Yield a row for each model, table and mode, with the printed figures of these names."""
+    printed: dict[tuple[str, ...], dict[str, float]] = {}
+    for line in published("realhitbench_means"):
+        printed.setdefault(_row_labels(line), {})[line["name"]] = float(line["value"]) / 100
+    for (*labels, strategy), figures in printed.items():
+        whole = printed.get((*labels, _whole_strategy(strategy)), {}).get("all")
+        if strategy != _whole_strategy(strategy) and whole is not None:
+            # Printed with two digits, of which a difference has no more.
+            figures["delta"] = round(figures["all"] - whole, 4)
+        yield (*labels, strategy, *map(figures.get, names))
+
+
+def _whole_strategy(strategy: str) -> str:
+    """Return the name of a strategy without its parameters."""
+    return strategy.partition("[")[0]
+
+
+# Table 4: TreeThinker without one of its parts
+
+_STRATEGY = "treethinker"
+_MEASURES = ("tree_f1", "keyword_headers", "align_recall")
+_VARIANTS: Mapping[str, Mapping[str, str]] = {
+    "tree": {"on": "", "off": "w/o tree generation"},
+    "tree_reasoning": {"on": "", "off": "w/o tree-based reasoning"},
+    "align": {"model": "tree-keyword alignment by the model"},
+}
+_BY_RULE = "tree-keyword alignment by rule"
+
+
+def realhit_ablations(runs: Sequence[Run]) -> PaperTable | None:
+    """Return the means of each variant of TreeThinker, and the printed ones.
+
+    None without a run of TreeThinker over one of the five tasks. `delta` is the change of `all`
+    against the whole strategy. The other columns are means of the strategy's own measures.
+    """
+    rows: list[Noted] = []
+    for mean, delta in _means_by_mode(runs):
+        if _whole_strategy(mean.strategy) == _STRATEGY and mean.whole is not None:
+            labels = (mean.run.model, "this run", mean.modality, _variant(mean.strategy))
+            measures = (plain_mean(row.parts.get(name) for row in mean.rows) for name in _MEASURES)
+            rows.append(((*labels, mean.whole, delta, *measures), mean.strategy))
+    blanks = (None,) * len(_MEASURES)
+    others = (
+        (model, source, modality, _variant(str(strategy)), *figures, *blanks)
+        for model, source, modality, strategy, *figures in _published_means(("all", "delta"))
+        if str(source).endswith("Table 4")
+    )
+    return beside_published("realhit_ablations", _MEASURES, rows, others)
+
+
+def _variant(strategy: str) -> str:
+    """Return what is left out of TreeThinker, or added to it; `all` for neither."""
+    if "[" not in strategy:
+        return "all"
+    try:
+        _, params = parse_call("strategy", strategy, words=True)
+    except ValueError:
+        return strategy
+    names = (
+        _VARIANTS.get(name, {}).get(str(value), _BY_RULE if name == "align" else f"{name}={value}")
+        for name, value in params.items()
+    )
+    return ", ".join(filter(None, names)) or "all"
+
+
+# Figure 4: scores of each serializer by task
+
+SerializerMeans = Mapping[str, Mapping[str, Sequence[float | None]]]
+"""Means by run and serializer, in the order of `TASKS`."""
+
+
+def serializer_means(runs: Sequence[Run], benchmark: str) -> SerializerMeans:
+    """Return the mean of each task by run and serializer; empty for other benchmarks."""
+    if benchmark != BENCHMARK:
+        return {}
+    return {
+        run.model: {
+            name: _task_means([row for row in run.rows if row.serializer == name])
+            for name in dict.fromkeys(row.serializer for row in run.rows)
+        }
+        for run in runs_by_mode(runs, benchmark)
+    }
+
+
+def serializer_tables(means_by_run: SerializerMeans) -> list[PaperTable]:
+    """Return the table of the figure; none without runs."""
+    rows = [
+        (model, name, *by_task)
+        for model, by_name in means_by_run.items()
+        for name, by_task in by_name.items()
+    ]
+    return [captioned("formats_by_task", rows, [*TASKS])] if rows else []
