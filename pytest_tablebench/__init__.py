@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from pytest_tablebench.metrics import Score, postprocess, score
     from pytest_tablebench.papers.analyses.analyse import analyse
-    from pytest_tablebench.results.run_frame import read_run
+    from pytest_tablebench.results.run import read_run
     from pytest_tablebench.running.assertions import (
         WrongAnswer,
         assert_accuracy,
@@ -105,7 +105,7 @@ __getattr__ = lazily(
         "claims.estimate": ("interval",),
         "papers.analyses.analyse": ("analyse",),
         "claims.gates": ("judge_gates",),
-        "results.run_frame": ("read_run",),
+        "results.run": ("read_run",),
         "running.scoring": ("score_answer",),
         "serializers": ("serialize",),
         "tables.table": ("Table",),

@@ -20,8 +20,7 @@ from pytest_tablebench.claims.labelled_mean import (
 )
 from pytest_tablebench.claims.people import kappa
 from pytest_tablebench.results.judged_cases import JudgedCase
-from pytest_tablebench.results.label_sample import expected_half_width, mark_bin
-from pytest_tablebench.results.labelled_cases import LabelledCases
+from pytest_tablebench.results.labelled_cases import LabelledCases, expected_half_width, mark_bin
 from pytest_tablebench.util.arrays import np
 
 RIGHT = 0.5

@@ -163,7 +163,7 @@ def _shown(run: Run, labelled: LabelledCases, out: Path | None) -> list[str]:
 def _propose(run: Run, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
     from pytest_tablebench.claims.calibration import expected_intervals
     from pytest_tablebench.results.judges import JUDGED
-    from pytest_tablebench.results.label_sample import propose_sample
+    from pytest_tablebench.results.labelled_cases import propose_sample
     from pytest_tablebench.results.labels import COLUMNS, add_sample
 
     sample = propose_sample(labelled.cases, options.label_sample, seed=options.seed)

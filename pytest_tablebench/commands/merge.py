@@ -65,7 +65,7 @@ def add_parser(commands: Any) -> None:
 def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.differences import check_alike
     from pytest_tablebench.claims.merge import read_merge
-    from pytest_tablebench.results.output_folder import output_folder
+    from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.results.run import load_run
 
     merge = read_merge(options.runs)

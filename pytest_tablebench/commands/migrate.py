@@ -76,8 +76,7 @@ def split_arguments(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.commands._project_runs import PendingAnswers, Project
     from pytest_tablebench.results import PENDING_CODE
-    from pytest_tablebench.results.folder import claim_folder
-    from pytest_tablebench.results.output_folder import output_folder
+    from pytest_tablebench.results.folder import claim_folder, output_folder
 
     models = _checked(options)
     limits = () if options.limit is None else (f"--bench-limit={options.limit}",)

@@ -45,7 +45,7 @@ def add_parser(commands: Any) -> None:
 def _models(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.config.project_file import project_models
     from pytest_tablebench.reports.models_text import models_lines
-    from pytest_tablebench.results.run_search import search_runs
+    from pytest_tablebench.results.folder import search_runs
     from pytest_tablebench.running.model_listing import list_models
 
     folder = Path.cwd()

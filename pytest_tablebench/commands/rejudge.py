@@ -102,7 +102,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results.output_folder import output_folder
+    from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_of(options)

@@ -131,7 +131,7 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
                     doc.StateWord(gate.state, gate.state),
                     doc.Code(gate.reason, 400),
                 )
-                for gate in (part.result for part in migration.gates)
+                for gate in migration.gates
             ],
         )
     yield doc.Heading("Both models", 3)
@@ -178,7 +178,7 @@ def _scopes(scopes: Sequence[JudgedScope], margin: float, reach: float) -> doc.T
                 doc.Figure(scope.before),
                 doc.Figure(scope.after),
                 doc.Figure(scope.result.examples, "count"),
-                None if scope.further is None else doc.Figure(scope.further, "count"),
+                None if scope.result.further is None else doc.Figure(scope.result.further, "count"),
             ),
             "whole" if scope.kind == "dataset" else "",
         )

@@ -1,11 +1,13 @@
-"""Write and read the run folder; one process writes it, and it is readable at any moment."""
+"""Write, read and find run folders; one process writes one, and it is readable at any moment."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +18,11 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.leftovers import lock
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
 from pytest_tablebench.util.notices import notice
+from pytest_tablebench.util.removal import empty
 
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
@@ -253,3 +257,107 @@ def _report_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
             f"{file}: {len(numbers):,} lines are damaged and left out ({shown}); their cases count "
             f"as not recorded"
         )
+
+
+DEPTH = 8
+"""The number of levels below a folder that are searched."""
+
+MOST_FOLDERS = 20_000
+"""The largest number of folders that are searched."""
+
+
+@dataclass
+class RunSearch:
+    """The run folders below a folder, sorted by path, and a line on each problem."""
+
+    runs: list[Path] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    visited: int = 0
+
+
+def search_runs(path: Path) -> RunSearch:
+    """Find the run folders in a folder, which may itself be one.
+
+    Links to folders, hidden folders and the content of run folders are not searched. A folder with
+    records or a summary but without `run.json` is a problem, and so is a path without any run.
+    """
+    search = RunSearch()
+    if not path.is_dir():
+        kind = "is not a folder" if path.exists() else "does not exist"
+        search.problems.append(f"{printable(str(path))}: {kind}")
+        return search
+    _search(path, DEPTH, search)
+    if search.visited > MOST_FOLDERS:
+        search.problems.append(
+            f"{printable(str(path))}: only the first {MOST_FOLDERS:,} folders were searched; name "
+            f"a folder below it"
+        )
+    elif not search.runs and not search.problems:
+        search.problems.append(f"{printable(str(path))}: contains no run folder")
+    return search
+
+
+def _search(folder: Path, depth: int, search: RunSearch) -> None:
+    search.visited += 1
+    if search.visited > MOST_FOLDERS:
+        return
+    try:
+        entries = sorted(folder.iterdir())
+        names = {entry.name for entry in entries if entry.is_file()}
+        below = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
+    except OSError as error:
+        search.problems.append(f"{printable(str(folder))}: {error.strerror or error}")
+        return
+    if RUN in names:
+        search.runs.append(folder)
+    elif {RECORDS, SUMMARY} & names:
+        search.problems.append(f"{printable(str(folder))}: no {RUN}, so it is not shown")
+    elif depth:
+        for inside in below:
+            if not inside.name.startswith("."):
+                _search(inside, depth - 1, search)
+
+
+@contextlib.contextmanager
+def output_folder(out: Path, command: str) -> Iterator[None]:
+    """Mark a folder as unfinished until the end of the block, also if an error ends it.
+
+    Content that the same command left unfinished is deleted first. Raises `SettingsError` for any
+    other content, and if another process writes the folder.
+    """
+    mark = out / UNFINISHED
+    shown = printable(str(out))
+    with writing(f"--out: cannot write {shown}", "; choose another folder"):
+        out.mkdir(parents=True, exist_ok=True)
+        if _left_by(command, mark):
+            empty(str(out))
+        if any(out.iterdir()):
+            raise SettingsError(
+                f"--out: {shown} already exists; choose another folder (no file was changed)"
+            )
+        file = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        os.write(file, command.encode())
+        with contextlib.suppress(OSError):  # a file system without locks
+            lock(file)
+    try:
+        yield
+    finally:
+        os.close(file)
+    mark.unlink(missing_ok=True)
+
+
+def _left_by(command: str, mark: Path) -> bool:
+    """Return whether this command left the mark. Raises `SettingsError` if it still runs."""
+    if mark.is_symlink() or not mark.is_file() or mark.read_bytes() != command.encode():
+        return False
+    with mark.open("rb") as file:
+        try:
+            lock(file.fileno())
+        except BlockingIOError:
+            raise SettingsError(
+                f"--out: another process is writing {printable(str(mark.parent))}; wait for it, or "
+                f"choose another folder"
+            ) from None
+        except OSError:
+            return True
+    return True

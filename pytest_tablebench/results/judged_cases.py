@@ -133,12 +133,3 @@ def _with_clusters(cases: Sequence[JudgedCase]) -> list[JudgedCase]:
         replace(case, cluster=f"\0{case.example_id}") if len(tables[case.dataset]) == 1 else case
         for case in cases
     ]
-
-
-def judged_datasets(records: Iterable[Record]) -> frozenset[str]:
-    """Return the datasets in which a judge's mark is the score of an answer."""
-    return frozenset(
-        record.dataset
-        for record in records
-        if record.score is not None and record.part in JUDGED and record.part in record.parts
-    )

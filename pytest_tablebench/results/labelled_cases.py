@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +20,6 @@ from pytest_tablebench.results.record import UNCLEAR, case_key, outcome_of_score
 if TYPE_CHECKING:
     from pytest_tablebench.results.labels import Label
     from pytest_tablebench.results.record import Record
-
 
 HALF = 0.5
 """The mean label from which people count an unclear reply as right."""
@@ -104,3 +105,105 @@ def with_labels(cases: Sequence[JudgedCase], labels: Iterable[Label]) -> Labelle
         for case in cases
     )
     return LabelledCases(labelled, used, others, bool(weights))
+
+
+BINS = (1 / 3, 2 / 3)
+"""The marks at which a stratum of low, middle or high marks begins."""
+
+WORST_VARIANCE = 0.25
+"""The largest variance of a number from 0 to 1."""
+
+
+def mark_bin(mark: float) -> int:
+    """Return the stratum of a mark within its dataset: 0 low, 1 middle, 2 high."""
+    return sum(mark >= bound for bound in BINS)
+
+
+def propose_sample(
+    cases: Sequence[JudgedCase], size: int, *, seed: int = 0
+) -> list[tuple[JudgedCase, float]]:
+    """Return cases to label with their relative sampling weights, in random order.
+
+    Strata are the dataset and the judge's mark (low, middle, high). Each has a share of the sample
+    in proportion to its examples, and at least two cases. Cases of labelled examples are left out.
+    Within a stratum one case of each example, in random order, comes first, then a second case.
+
+    The weight is 1 divided by the chance of the case, times the share of the stratum's examples
+    that were drawn: for one case per example it is the number of the example's cases in the
+    stratum.
+    """
+    labelled = {(case.dataset, case.example_id) for case in cases if case.labels}
+    strata = defaultdict[tuple[str, int], dict[str, list[JudgedCase]]](lambda: defaultdict(list))
+    for case in cases:
+        if (case.dataset, case.example_id) not in labelled:
+            strata[case.dataset, mark_bin(case.mark)][case.example_id].append(case)
+    sample: list[tuple[JudgedCase, float]] = []
+    sizes = [len(strata[name]) for name in sorted(strata)]
+    numbers = [sum(map(len, strata[name].values())) for name in sorted(strata)]
+    for name, number in zip(sorted(strata), _allocation(sizes, numbers, size), strict=True):
+        draw = random.Random(f"labels|{seed}|{name[0]}|{name[1]}")
+        sample += _drawn(strata[name], number, draw)
+    random.Random(f"labels|{seed}").shuffle(sample)
+    return sample
+
+
+def _allocation(sizes: Sequence[int], numbers: Sequence[int], total: int) -> list[int]:
+    """Return the number of cases of each stratum: in proportion, at least two, at most all."""
+    total = min(total, sum(numbers))
+    if not sizes:
+        return []
+    shares = [total * size / sum(sizes) for size in sizes]
+    chosen = [
+        min(number, max(2, math.floor(share)))
+        for number, share in zip(numbers, shares, strict=True)
+    ]
+    while sum(chosen) != total:
+        step = 1 if sum(chosen) < total else -1
+        places = [
+            place
+            for place, number in enumerate(numbers)
+            if (chosen[place] < number if step > 0 else chosen[place] > min(2, number))
+        ] or [place for place, value in enumerate(chosen) if value > 0]
+        place = max(places, key=lambda at: step * (shares[at] - chosen[at]))
+        chosen[place] += step
+    return chosen
+
+
+def _drawn(
+    examples: dict[str, list[JudgedCase]], number: int, draw: random.Random
+) -> list[tuple[JudgedCase, float]]:
+    order = sorted(examples)
+    draw.shuffle(order)
+    queues = {name: draw.sample(examples[name], len(examples[name])) for name in order}
+    chosen: list[JudgedCase] = []
+    rounds = 0
+    left, chance = number, 0.0
+    while left > 0:
+        members = [name for name in order if len(queues[name]) > rounds]
+        if not members:
+            break
+        if left < len(members):
+            chance = left / len(members)
+        chosen += [queues[name][rounds] for name in members[:left]]
+        rounds, left = rounds + (left >= len(members)), left - len(members)
+    taken = {
+        name: min(len(cases), rounds) + (chance if len(cases) > rounds else 0.0)
+        for name, cases in examples.items()
+    }
+    mean = sum(taken.values()) / len(taken) if taken else 1.0
+    return [
+        (case, mean * len(examples[case.example_id]) / taken[case.example_id]) for case in chosen
+    ]
+
+
+def expected_half_width(variance: float, labels: int, error_variance: float | None) -> float:
+    """Return half the width of the 95 % interval of a dataset's mean with so many labels.
+
+    `variance` is the variance of the mean of all marks. The errors of marks add their variance,
+    divided by the number of labels. Without an estimate it is the worst, 1/4.
+    """
+    from scipy.special import stdtrit
+
+    errors = WORST_VARIANCE if error_variance is None else error_variance
+    total = variance + errors / max(1, labels)
+    return float(stdtrit(max(1, labels - 2), 0.975)) * math.sqrt(total)

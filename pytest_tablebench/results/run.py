@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_tablebench.config.axes import JOINED, SAME_QUESTION, names_on
 from pytest_tablebench.results.folder import read_facts, read_records
@@ -15,6 +15,9 @@ from pytest_tablebench.results.record import Record, ScoreRow, row_values
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 
@@ -149,3 +152,31 @@ class Run:
 def load_run(run: Path | Run) -> Run:
     """Return the run of a folder. Raises `SettingsError` for a folder that is no run."""
     return run if isinstance(run, Run) else Run(run, read_facts(run))
+
+
+SPREAD = ("parts", "checks", "tags")
+"""Fields with named entries, each of which becomes a column."""
+
+
+def read_run(path: str | Path) -> pd.DataFrame:
+    """Return the records of a run folder, one row per case.
+
+    The columns are the fields of `records.jsonl`. Each entry of `parts`, `checks` and `tags` has
+    its own column, such as `parts.f1`. Unknown values are missing. `attrs["run"]` is the content
+    of `run.json`.
+
+    Raises `SettingsError` if the folder has no run, or one that cannot be read.
+    """
+    import pandas as pd
+
+    folder = Path(path)
+    content = dict(read_facts(folder).entries)
+    rows = []
+    for record in read_records(folder):
+        row = record.values
+        for name in SPREAD:
+            row |= {f"{name}.{key}": value for key, value in row.pop(name).items()}
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    frame.attrs["run"] = content
+    return frame

@@ -27,7 +27,7 @@ from pytest_tablebench.results._columns import (
     reader,
     same,
 )
-from pytest_tablebench.results.corrected_columns import corrected_columns
+from pytest_tablebench.results.corrected import corrected_columns
 from pytest_tablebench.results.score_columns import (
     CASE,
     CELL,

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.watch import World, alarm, changed_answers
 from pytest_tablebench.claims.drift import AnswerTest, DriftTest, looks_until
-from pytest_tablebench.claims.drift._noise import deviation, mean_bound
-from pytest_tablebench.claims.drift._sequence import log_goal
+from pytest_tablebench.claims.drift._sequence import deviation, log_goal, mean_bound
 from tests.support.present import present
 
 

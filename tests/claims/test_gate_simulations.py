@@ -13,8 +13,8 @@ import pytest
 
 from pytest_tablebench.claims.estimate import moments, paired_bounds
 from pytest_tablebench.claims.gates import StoppingRule, parse_gate
-from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._evaluation import evaluate_gate
+from pytest_tablebench.claims.gates._result import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._scopes import Scopes
 from pytest_tablebench.claims.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet

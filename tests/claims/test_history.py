@@ -17,9 +17,9 @@ from pytest_tablebench.claims.history import (
     history_of,
     read_places_of_runs,
 )
+from pytest_tablebench.results.folder import search_runs
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.run_search import search_runs
 from tests.support.present import present
 from tests.support.run_folders import record, run_facts, write_run
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import analyse
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.claims.summary._slices import MOST, TAGS
+from pytest_tablebench.claims.summary._examples import MOST, TAGS
 from pytest_tablebench.results import ScoreRow, ScoreTable
 from tests.support.matrix import draws
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from pytest_tablebench.claims.differences import check_alike, differences_between
-from pytest_tablebench.claims.drift._setup import our_changes, setup_of
-from pytest_tablebench.claims.history._changes import changes_between
+from pytest_tablebench.claims.drift._entries import our_changes, setup_of
+from pytest_tablebench.claims.history._panels import changes_between
 from pytest_tablebench.claims.migration._sides import differences_of
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings

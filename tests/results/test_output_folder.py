@@ -9,8 +9,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.folder import RUN, UNFINISHED, run_folders
-from pytest_tablebench.results.output_folder import output_folder
+from pytest_tablebench.results.folder import RUN, UNFINISHED, output_folder, run_folders
 from tests.support.run_folders import write_run
 
 

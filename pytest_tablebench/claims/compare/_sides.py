@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_tablebench.config.axes import SAME_QUESTION, SINGLE, names_on
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results.corrected_columns import kept_rows
+from pytest_tablebench.results.corrected import kept_rows
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import printable

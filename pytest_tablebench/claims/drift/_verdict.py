@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_tablebench.claims.differences import Difference
+from pytest_tablebench.claims.drift._entries import our_changes
 from pytest_tablebench.claims.drift._history import History, HistoryEntry
 from pytest_tablebench.claims.drift._sequence import looks_until
-from pytest_tablebench.claims.drift._setup import our_changes
 from pytest_tablebench.claims.drift._watch import (
     MOST_MISSING,
     AnswerTest,

@@ -6,8 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_tablebench.claims.drift._noise import Noise, NoiseMeter, deviation, mean_bound
-from pytest_tablebench.claims.drift._sequence import drop_since, first_start
+from pytest_tablebench.claims.drift._sequence import (
+    Noise,
+    NoiseMeter,
+    deviation,
+    drop_since,
+    first_start,
+    mean_bound,
+)
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 

@@ -11,7 +11,6 @@ from pytest_tablebench.claims.gates._grammar import (
     recorded_gates,
 )
 from pytest_tablebench.claims.gates._judged import without_labels
-from pytest_tablebench.claims.gates._labels import JudgeLabels
 from pytest_tablebench.claims.gates._power import PlannedGate, plan_gates
 from pytest_tablebench.claims.gates._result import (
     GateResult,
@@ -19,7 +18,7 @@ from pytest_tablebench.claims.gates._result import (
     stored_results,
     verdict_line,
 )
-from pytest_tablebench.claims.gates._scopes import without_tags
+from pytest_tablebench.claims.gates._scopes import JudgeLabels, without_tags
 from pytest_tablebench.claims.gates._stopping import StoppingRule, order
 
 __all__ = [

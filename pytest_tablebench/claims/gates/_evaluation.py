@@ -16,14 +16,19 @@ from pytest_tablebench.claims.estimate import (
     paired_bounds,
     span,
 )
-from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._judged import judged_result
-from pytest_tablebench.claims.gates._labels import JudgeLabels
 from pytest_tablebench.claims.gates._needs import with_few, with_needs
-from pytest_tablebench.claims.gates._result import GateResult, margin_note, number, reason
-from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
+from pytest_tablebench.claims.gates._result import (
+    EvaluatedGate,
+    GateResult,
+    correct,
+    margin_note,
+    number,
+    reason,
+)
+from pytest_tablebench.claims.gates._scopes import Clusters, JudgeLabels, Scopes
 from pytest_tablebench.claims.gates._sides import Key, read_side, read_table
 from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError

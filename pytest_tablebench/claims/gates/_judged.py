@@ -22,8 +22,7 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates._grammar import Gate
-    from pytest_tablebench.claims.gates._labels import JudgeLabels
-    from pytest_tablebench.claims.gates._scopes import Scopes
+    from pytest_tablebench.claims.gates._scopes import JudgeLabels, Scopes
     from pytest_tablebench.claims.gates._values import GateValues
     from pytest_tablebench.results.judged_cases import JudgedCase
     from pytest_tablebench.results.labelled_cases import LabelledCases

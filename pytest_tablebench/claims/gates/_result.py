@@ -1,4 +1,4 @@
-"""Results of gates, their verdict line and their exit code."""
+"""Results of gates, their correction for several gates, verdict line and exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.claims.claim import State
-from pytest_tablebench.claims.estimate import Estimate, span
+from pytest_tablebench.claims.estimate import (
+    Estimate,
+    holm,
+    span,
+)
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.names import printable
@@ -172,3 +176,40 @@ _NAMES = {
     "pass_rate": "the pass rate",
     "robustness": "robustness",
 }
+
+
+@dataclass(frozen=True)
+class EvaluatedGate:
+    """A gate's result before the correction for several gates."""
+
+    gate: Gate
+    result: GateResult
+    tail: float
+
+
+def correct(
+    evaluated: Sequence[EvaluatedGate], tail: float, *, size: int | None = None
+) -> list[EvaluatedGate]:
+    """Apply Holm's correction: a gate that fails only without it becomes undecided.
+
+    The p-value of a gate evaluated at an error other than `tail` is scaled to `tail`. `size` is
+    the number of gates to correct for, by default those of `evaluated`.
+    """
+    family = [place for place, entry in enumerate(evaluated) if not entry.gate.counted]
+    size = len(family) if size is None else size
+    if size < 2:
+        return list(evaluated)
+    scaled = []
+    for place in family:
+        p = evaluated[place].result.p
+        scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[place].tail))
+    corrected = list(evaluated)
+    for place, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
+        result = evaluated[place].result
+        if result.state == "fails" and not is_rejected:
+            text = f"fails alone, but not after the correction for {size} gates (Holm)"
+            result = replace(result, state="undecided", holm_marked=True, reason=text)
+        elif result.state == "fails":
+            result = replace(result, needs="", n_needed=None)
+        corrected[place] = replace(evaluated[place], result=result)
+    return corrected

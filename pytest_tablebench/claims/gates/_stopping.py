@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_tablebench.claims.claim import State
-from pytest_tablebench.claims.gates._correction import EvaluatedGate, correct
 from pytest_tablebench.claims.gates._counts import evaluate_cost
 from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_result, unclear_result
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._planned_cells import PlannedCells
-from pytest_tablebench.claims.gates._result import GateResult
+from pytest_tablebench.claims.gates._result import EvaluatedGate, GateResult, correct
 from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
 from pytest_tablebench.claims.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.config.axes import MODES, names_on

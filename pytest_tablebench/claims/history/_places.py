@@ -1,19 +1,175 @@
-"""Read the runs of a history: run folders on disk, or on a branch of the repository."""
+"""Read the runs of a history: run folders on disk, or on a branch of a git repository."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
 
-from pytest_tablebench.claims.history._branch import LARGEST_FILE, files_of_branch
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results.folder import RUN, SUMMARY
+from pytest_tablebench.results.folder import RUN, SUMMARY, search_runs
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts, entries_of_file
-from pytest_tablebench.results.run_search import search_runs
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
+
+LARGEST_FILE = 64 * 1024 * 1024
+"""The largest size in bytes of a `run.json` or `summary.json` that is read."""
+
+MOST_RUNS = 5_000
+"""The largest number of run folders of a branch that are read."""
+
+LARGEST_LISTING = 64 * 1024 * 1024
+"""The largest size in bytes of the list of a branch's files."""
+
+_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file on a branch: the id of its content, and its size in bytes."""
+
+    digest: str
+    size: int
+
+
+def files_of_branch(
+    text: str, repository: Path, problems: list[str]
+) -> Iterator[tuple[str, bytes, bytes]]:
+    """Yield place, `run.json` and `summary.json` of each run folder on a branch.
+
+    Only these files are read, with git's own commands and without a shell.
+
+    Arguments:
+        text: `BRANCH`, or `BRANCH:PATH` for one folder of it.
+        repository: a folder of the repository.
+        problems: receives a line on each folder that cannot be shown.
+
+    Raises `SettingsError` if git, the branch or the path is missing.
+    """
+    branch, _, path = text.partition(":")
+    commit = _commit(repository, branch)
+    folders = _folders(repository, commit, path.strip("/"))
+    if not folders:
+        where = f" in {printable(path)}" if path else ""
+        problems.append(f"git:{printable(branch)}: contains no run folder{where}")
+    if len(folders) > MOST_RUNS:
+        problems.append(
+            f"git:{printable(branch)}: only the last {MOST_RUNS:,} of {len(folders):,} run folders "
+            f"are read; name a folder with git:BRANCH:PATH"
+        )
+    usable: list[tuple[str, Blob, Blob]] = []
+    for folder, files in sorted(folders.items())[-MOST_RUNS:]:
+        place = f"git:{printable(branch)}:{printable(folder)}"
+        if len(files) < 2:
+            missing = SUMMARY if RUN in files else RUN
+            problems.append(f"{place}: no {missing}, so it is not shown")
+        elif any(blob.size > LARGEST_FILE for blob in files.values()):
+            problems.append(f"{place}: a file has more than {LARGEST_FILE:,} bytes")
+        else:
+            usable.append((place, files[RUN], files[SUMMARY]))
+    yield from _contents(repository, usable)
+
+
+def _commit(repository: Path, branch: str) -> str:
+    """Return the id of a branch's commit, also of a branch that only `origin` has."""
+    if not branch or branch.startswith("-"):
+        raise SettingsError(f"git:{printable(branch)}: name a branch, as in git:main:runs")
+    for name in (branch, f"origin/{branch}"):
+        done = _git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        if done.returncode == 0:
+            return done.stdout.decode("ascii", "replace").strip()
+    fault = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    why = printable(fault[-1], 200) if fault else "the repository here has no such branch"
+    raise SettingsError(f"git:{printable(branch)}: {why}")
+
+
+def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, Blob]]:
+    """Return the two files of each run folder on a commit, by folder."""
+    tree = f"{commit}:{path}" if path else commit
+    done = _git(repository, "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
+    if done.returncode:
+        raise SettingsError(f"git: the branch has no folder {printable(path)}")
+    if len(done.stdout) > LARGEST_LISTING:
+        raise SettingsError("git: the branch has too many files; name a folder: git:BRANCH:PATH")
+    folders: dict[str, dict[str, Blob]] = {}
+    for entry in done.stdout.split(b"\0"):
+        facts, _, name = entry.partition(b"\t")
+        file = PurePosixPath(name.decode("utf-8", "replace"))
+        words = facts.split()
+        # A link, and a commit of another repository, has another mode or no size.
+        is_file = len(words) == 4 and words[0].startswith(b"100") and words[3].isdigit()
+        if is_file and file.name in {RUN, SUMMARY}:
+            folder = str(PurePosixPath(path, file.parent))
+            blob = Blob(words[2].decode("ascii", "replace"), int(words[3]))
+            folders.setdefault(folder, {})[file.name] = blob
+    return folders
+
+
+def _contents(
+    repository: Path, runs: Sequence[tuple[str, Blob, Blob]]
+) -> Iterator[tuple[str, bytes, bytes]]:
+    """Yield the content of both files of each run, with one process for all."""
+    if not runs:
+        return
+    command = _command(repository, "cat-file", "--batch")
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            return
+        for place, run, summary in runs:
+            try:
+                texts = [_content(process.stdin, process.stdout, blob) for blob in (run, summary)]
+            except OSError as error:  # git has ended
+                raise SettingsError(f"git: {error}") from None
+            yield place, texts[0], texts[1]
+
+
+def _content(requests: IO[bytes], replies: IO[bytes], blob: Blob) -> bytes:
+    """Return the content of a file; a missing one is empty."""
+    requests.write(f"{blob.digest}\n".encode("ascii"))
+    requests.flush()
+    words = replies.readline().split()
+    if len(words) != 3 or not words[2].isdigit():
+        return b""
+    text = replies.read(int(words[2]))
+    replies.read(1)  # the end of the line
+    return text
+
+
+def _command(repository: Path, *arguments: str) -> list[str]:
+    return ["git", "-C", str(repository), *arguments]
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of git: a clone without some files must not fetch them."""
+    return {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(  # noqa: S603 - our own command
+            _command(repository, *arguments),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=_environment(),
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise SettingsError("git: is not installed, so no branch can be read") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SettingsError(f"git: {error}") from None
+
 
 BRANCH = "git:"
 """The beginning of a place on a branch."""

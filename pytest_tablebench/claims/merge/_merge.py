@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.claims.gates import recorded_gates
-from pytest_tablebench.claims.merge._labels import MergedLabels
 from pytest_tablebench.claims.merge._parts import RunParts, number_of, read_parts
-from pytest_tablebench.claims.merge._records import MergedRecords
+from pytest_tablebench.claims.merge._records import MergedLabels, MergedRecords
 from pytest_tablebench.claims.summary import THINKING, summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry

@@ -17,7 +17,6 @@ from pytest_tablebench.claims.gates import (
 from pytest_tablebench.claims.migration._sides import differences_of, side_of
 from pytest_tablebench.claims.migration._types import (
     Change,
-    JudgedGate,
     JudgedScope,
     Migration,
     Side,
@@ -73,7 +72,7 @@ def judge_migration(
     )
     gaps, sides = tuple(results[len(gates) :]), (side_of(old), side_of(new))
     gate_entries = () if new.facts.is_running else new.facts.gates  # judged at the end of the run
-    judged = tuple(JudgedGate(result, result.further) for result in stored_results(gate_entries))
+    judged = tuple(stored_results(gate_entries))
     verdict, reasons = _verdict(sides, scopes, gaps, judged)
     answers = {case_key(record): record for record in old.records}
     changed = {case_key(record): record for record in new.records}
@@ -152,14 +151,14 @@ def _scope(subject: Subject, result: GateResult, comparison: RunComparison) -> J
         if (scope.kind, scope.dataset, scope.name) == (kind, dataset, name)
     )
     before, after = measures.before, measures.after
-    return JudgedScope(kind, dataset, name, before, after, result, result.further)
+    return JudgedScope(kind, dataset, name, before, after, result)
 
 
 def _verdict(
     sides: tuple[Side, Side],
     scopes: Sequence[JudgedScope],
     gaps: Sequence[GateResult],
-    gates: Sequence[JudgedGate],
+    gates: Sequence[GateResult],
 ) -> tuple[Verdict, list[str]]:
     """Return the verdict and the sentences that explain it."""
     ended = [
@@ -170,9 +169,7 @@ def _verdict(
     # The cases asked before the end of a run are no fair sample. Its gates take that into account.
     failures = [] if ended else list(_failures(sides[1], scopes, gaps))
     failures += [
-        f"gate {gate.result.gate} fails: {gate.result.reason}"
-        for gate in gates
-        if gate.result.state == "fails"
+        f"gate {gate.gate} fails: {gate.reason}" for gate in gates if gate.state == "fails"
     ]
     if failures:
         return "no", failures
@@ -184,16 +181,16 @@ def _verdict(
         if scope.kind == "dataset" and scope.result.state == "undecided"
     ]
     doubts += [
-        f"gate {gate.result.gate}: {_undecided(gate.result)}"
-        for gate in gates
-        if gate.result.state == "undecided"
+        f"gate {gate.gate}: {_undecided(gate)}" for gate in gates if gate.state == "undecided"
     ]
     if doubts:
         return "undecided", doubts
     datasets = [scope for scope in scopes if scope.kind == "dataset"]
     reasons = [f"no dataset is worse beyond the margin: {', '.join(map(_shown, datasets))}"]
     if gates:
-        reasons.append(f"{counted(len(gates), 'gate')} of the project {_hold(len(gates))}")
+        reasons.append(
+            f"{counted(len(gates), 'gate')} of the project {'holds' if len(gates) == 1 else 'hold'}"
+        )
     return "yes", reasons
 
 
@@ -234,10 +231,6 @@ def _shown(scope: JudgedScope) -> str:
     subject = f"{scope.label} " if scope.kind == "dataset" else ""
     figure = "identical answers" if result.identical else f"{result.value:+.3f}"
     return f"{subject}{figure} ({span(result.interval, '{:+.3f}'.format)})"
-
-
-def _hold(count: int) -> str:
-    return "holds" if count == 1 else "hold"
 
 
 def _undecided(result: GateResult) -> str:

@@ -64,7 +64,7 @@ class JudgedScope:
 
     `name` is the serializer or `tag=value`; for a dataset, its name. `before` and `after` are means
     over the same examples. `result` is the estimate of after minus before,
-    `result.bound` is minus the margin. `further` is the number of examples that would decide it.
+    `result.bound` is minus the margin.
     """
 
     kind: Literal["dataset", "serializer", "tag"]
@@ -73,20 +73,11 @@ class JudgedScope:
     before: float | None
     after: float | None
     result: GateResult
-    further: int | None
 
     @property
     def label(self) -> str:
         """The dataset, with the name of a slice."""
         return self.dataset if self.kind == "dataset" else f"{self.dataset}, {self.name}"
-
-
-@dataclass(frozen=True)
-class JudgedGate:
-    """A gate of the project over the new model's run."""
-
-    result: GateResult
-    further: int | None
 
 
 @dataclass(frozen=True)
@@ -126,7 +117,7 @@ class Migration:
     margin: float
     scopes: tuple[JudgedScope, ...]
     answers: tuple[GateResult, ...] = ()
-    gates: tuple[JudgedGate, ...] = ()
+    gates: tuple[GateResult, ...] = ()
     better: tuple[Change, ...] = ()
     worse: tuple[Change, ...] = ()
     n_better: int = 0
@@ -150,20 +141,22 @@ class Migration:
         """
         if self.old.ended is not None or self.new.ended is not None:
             return None
-        parts: list[JudgedScope | JudgedGate] = [*self.datasets, *self.gates]
-        numbers = [part.further for part in parts if part.result.state == "undecided"]
+        results = [*(scope.result for scope in self.datasets), *self.gates]
+        numbers = [result.further for result in results if result.state == "undecided"]
         present = [number for number in numbers if number is not None]
         return max(present) if present and len(present) == len(numbers) else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON values, with its schema number."""
         values = {"schema": SCHEMA, **asdict(self), "further_examples": self.further}
-        for name in ("scopes", "gates"):
-            values[name] = [
-                {**asdict(claim), "result": claim.result.entry()} for claim in getattr(self, name)
-            ]
+        values["scopes"] = [asdict(scope) | _entry(scope.result) for scope in self.scopes]
         values["answers"] = [result.entry() for result in self.answers]
+        values["gates"] = [_entry(result) for result in self.gates]
         return values
+
+
+def _entry(result: GateResult) -> dict[str, Any]:
+    return {"result": result.entry(), "further": result.further}
 
 
 def cheapest(migrations: Sequence[Migration]) -> Migration | None:

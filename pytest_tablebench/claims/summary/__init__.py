@@ -1,7 +1,10 @@
 """The figures of a run: the content of `summary.json`, and what is notable in it."""
 
-from pytest_tablebench.claims.summary._further_figures import informative_parts
-from pytest_tablebench.claims.summary._memory import FORMER, is_memory_test
+from pytest_tablebench.claims.summary._further_figures import (
+    FORMER,
+    informative_parts,
+    is_memory_test,
+)
 from pytest_tablebench.claims.summary._scopes import (
     Spread,
     informative_checks,
