@@ -1,6 +1,6 @@
 """What a reply of OpenAI's protocol costs by litellm's table, computed as litellm does.
 
-tests/models/test_wire_prices.py compares the prices with litellm's for each model of the table.
+tests/models/test_wire_models.py compares the prices with litellm's for each model of the table.
 """
 
 from __future__ import annotations
