@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "_static"
 FACTS = FOLDER / "screenshots.json"
-REPORTS = ROOT / "pytest_tablebench" / "reports"
+PACKAGE = ROOT / "pytest_tablebench"
 
 ARGUMENTS = (
     "--pyargs", "pytest_tablebench.suites.test_starter", "--model", "tablebench/lexical",
@@ -61,9 +61,9 @@ def sources() -> Iterator[Path]:
     """Yield the files that draw the closing table and the page."""
     for suffix in ("*.j2", "*.html", "*.css", "*.js"):
         # Review pages are in no picture.
-        files = sorted((REPORTS / "html").rglob(suffix))
+        files = sorted((PACKAGE / "documents").rglob(suffix))
         yield from (path for path in files if not path.name.startswith("review"))
-    yield REPORTS / "terminal.py"
+    yield PACKAGE / "reports" / "terminal.py"
 
 
 def digest() -> str:

@@ -19,7 +19,6 @@ from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
-from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Record, ScoreRow, ScoreTable, read_records
 from pytest_tablebench.results.record import row_values
 from pytest_tablebench.results.run import Run
@@ -33,6 +32,7 @@ from tests.support.drawn_tables import write_tables
 from tests.support.matrix import FULL, reduced
 from tests.support.ollama_server import OllamaServer
 from tests.support.openai_server import OpenAIServer, text
+from tests.support.printed import summary_lines
 from tests.support.upstream_server import UpstreamServer, tarball
 
 ROOT = Path(__file__).resolve().parent.parent

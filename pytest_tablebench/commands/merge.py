@@ -91,10 +91,11 @@ def _written(
     from pytest_tablebench.claims.compare import compare_runs
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.claims.verdict import judge_run
-    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.documents.terminal import terminal_lines
+    from pytest_tablebench.reports.gates import gate_blocks
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish
-    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.reports.summary import closing_blocks
 
     run = merge.write(options.out)
     comparison = None
@@ -128,8 +129,8 @@ def _written(
     )
     if options.junitxml is not None:
         write_junit(run, options.junitxml)
-    lines = [*_merge_lines(merge), *summary_lines(summary_of(run), run.facts)]
-    lines += ["", *gate_lines(verdict.gates, run.facts)] if verdict.gates else []
+    lines = [*_merge_lines(merge), *terminal_lines(closing_blocks(summary_of(run), run.facts))]
+    lines += ["", *terminal_lines(gate_blocks(verdict.gates, run.facts))] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
     return [*lines, f"run folder: {printable(str(options.out))}"], code
 

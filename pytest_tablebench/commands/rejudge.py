@@ -99,9 +99,10 @@ def add_parser(commands: Any) -> None:
 
 def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.reports.gate_text import gate_lines
+    from pytest_tablebench.documents.terminal import terminal_lines
+    from pytest_tablebench.reports.gates import gate_blocks
     from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
-    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.reports.summary import closing_blocks
     from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
 
@@ -124,10 +125,10 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         *plan,
         *agreement_lines(judged.agreement),
         *flip_lines(judged.flips),
-        *summary_lines(summary, judged.run.facts),
+        *terminal_lines(closing_blocks(summary, judged.run.facts)),
     ]
     if verdict.gates:
-        lines += ["", *gate_lines(verdict.gates, judged.run.facts)]
+        lines += ["", *terminal_lines(gate_blocks(verdict.gates, judged.run.facts))]
     if options.out is not None:
         lines.append(f"run folder: {printable(str(options.out))}")
     return lines, verdict.exit_code or 0

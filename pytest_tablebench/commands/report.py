@@ -69,11 +69,12 @@ def add_parser(commands: Any) -> None:
 
 def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
+    from pytest_tablebench.documents.terminal import terminal_lines
     from pytest_tablebench.papers.report import report_lines, write_report
     from pytest_tablebench.papers.runs import load_runs, paths_without_runs
     from pytest_tablebench.papers.structure import read_marks
-    from pytest_tablebench.reports.further_text import tag_lines
-    from pytest_tablebench.reports.terminal import summary_lines
+    from pytest_tablebench.reports.scores import tag_blocks
+    from pytest_tablebench.reports.summary import closing_blocks
     from pytest_tablebench.results.folder import recorded_text
     from pytest_tablebench.results.run import load_run
 
@@ -101,10 +102,10 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
             lines.append(f"interrupted: {recorded_text(len(run.rows), planned)}")
         lines += [line for line in (run.facts.imported_text, run.facts.selection_text) if line]
         summary = summary_of(load_run(run.path))
-        lines += summary_lines(summary, run.facts)
+        lines += terminal_lines(closing_blocks(summary, run.facts))
         for tag in options.by:
             for name in _tag_names(tag, run.rows):
-                lines += ["", *tag_lines(summary, name, run.facts)]
+                lines += ["", *terminal_lines(tag_blocks(summary, name, run.facts))]
     report = write_report(runs, options.out, plots=not options.no_plots, marks=marks)
     lines += report_lines(report)
     run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None

@@ -33,7 +33,7 @@ class Figure:
             `count`, `money` in US dollars, or `chance` for a p-value.
         unit: the text after the number, such as ` s`; not after an unknown one.
         unknown: the text for None, in place of the writer's own.
-        strength: the colour of the cell on a page, from -1 to 1 for differences, else from 0 to 1.
+        strength: what the colour of the cell on a page shows, for differences full at .3.
     """
 
     value: float | None
@@ -50,6 +50,7 @@ class Interval:
 
     bounds: Sequence[float] | None
     kind: Kind = "number"
+    digits: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,25 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """Text that selects cases on the page of a run: `values` are for its filters.
+
+    A filter has the name that the page's script gives it, such as `d` for a number of a dataset.
+    """
+
+    text: Code | Figure | str
+    values: Mapping[str, int | str]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Less important text next to other text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class StateWord:
     """A word with the state that gives it its colour, and the reason as a hint on a page."""
 
@@ -69,7 +89,7 @@ class StateWord:
     reason: str = ""
 
 
-Piece = str | Code | Figure | Interval | Link | StateWord
+Piece = str | Aside | Choice | Code | Figure | Interval | Link | StateWord
 Text = Piece | tuple[Piece, ...]
 """A sentence, or a sentence in pieces."""
 
@@ -122,6 +142,13 @@ class Paragraph:
 
     text: Text
     tone: Literal["", "hint", "warning", "legend"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Sentences, each on a line of its own, apart from the blocks before and after."""
+
+    items: Sequence[Text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +248,7 @@ class Chart:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Block = Heading | Paragraph | Verdict | Listing | TableBlock | Fold | Chart
+Block = Heading | Paragraph | Sentences | Verdict | Listing | TableBlock | Fold | Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +265,14 @@ def pieces(text: Text) -> tuple[Piece, ...]:
     return text if isinstance(text, tuple) else (text,)
 
 
-def table(columns: Sequence[Column | str], rows: Sequence[Sequence[Cell] | TableRow]) -> TableBlock:
+def table(
+    columns: Sequence[Column | str],
+    rows: Sequence[Sequence[Cell] | TableRow],
+    *,
+    most: int = 500,
+    fewest: int = 5,
+    is_heat_map: bool = False,
+) -> TableBlock:
     """Return a table; a name is a column of figures, the first a column of texts."""
     return TableBlock(
         [
@@ -246,4 +280,7 @@ def table(columns: Sequence[Column | str], rows: Sequence[Sequence[Cell] | Table
             for place, column in enumerate(columns)
         ],
         [row if isinstance(row, TableRow) else TableRow(row) for row in rows],
+        most,
+        fewest,
+        is_heat_map,
     )

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from pytest_tablebench.claims.estimate import span
-from pytest_tablebench.documents.document import Code, Figure, Interval, Kind, Piece
+from pytest_tablebench.documents.document import Choice, Code, Figure, Interval, Kind, Piece
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -96,20 +96,24 @@ class NumberStyle:
             return self.percent(value) if kind == "percent" else self.chance(value)
         return (self.signed if kind == "signed" else self.number)(value, digits)
 
-    def interval(self, bounds: Sequence[float] | None, kind: Kind = "number") -> str:
+    def interval(
+        self, bounds: Sequence[float] | None, kind: Kind = "number", digits: int = 3
+    ) -> str:
         """Return `low to high`."""
-        return span(bounds, lambda end: self.figure(end, kind)) if bounds else self.unknown
+        return span(bounds, lambda end: self.figure(end, kind, digits)) if bounds else self.unknown
 
     def plain(self, piece: Piece) -> str:
         """Return a piece of a sentence as text that a writer has yet to escape."""
         if isinstance(piece, str):
             return piece
+        if isinstance(piece, Choice):
+            return self.plain(piece.text)
         if isinstance(piece, Figure):
             if piece.value is None:
                 return self.unknown if piece.unknown is None else piece.unknown
             return self.figure(piece.value, piece.kind, piece.digits) + piece.unit
         if isinstance(piece, Interval):
-            return self.interval(piece.bounds, piece.kind)
+            return self.interval(piece.bounds, piece.kind, piece.digits)
         if isinstance(piece, Code) and len(piece.text) > piece.most:
             return f"{piece.text[: piece.most - 1]}…"
         return piece.text

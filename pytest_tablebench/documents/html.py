@@ -19,10 +19,12 @@ from pytest_tablebench.documents.document import (
     Block,
     Cell,
     Chart,
+    Choice,
     Column,
     Document,
     Figure,
     Heading,
+    Kind,
     Link,
     Listing,
     Paragraph,
@@ -119,6 +121,11 @@ class _PageSection:
         return bool(self.groups) and self.groups[-1].kind == "card"
 
 
+def grouped(blocks: Iterable[Block]) -> list[_BlockGroup]:
+    """Return the blocks of one section for the macro `groups` of `blocks.html`."""
+    return [group for section in _sections(blocks) for group in section.groups]
+
+
 def _sections(blocks: Iterable[Block]) -> list[_PageSection]:
     sections = [_PageSection("top")]
     for block in blocks:
@@ -144,11 +151,15 @@ def _leads(link: Link) -> str:
     return quote(link.address, safe="/:?&=%~+,;@#-._", errors="replace")
 
 
-def _strength(cell: Cell) -> str:
-    """Return the class of a cell's colour."""
-    if not isinstance(cell, Figure) or cell.strength is None:
+def _strength(cell: Cell, kind: Kind = "number") -> str:
+    """Return the class of the colour of a cell, or of an estimated difference."""
+    if isinstance(cell, Estimate):
+        return slope(cell.value) if kind == "signed" else ""
+    figure = cell.text if isinstance(cell, Choice) else cell
+    if not isinstance(figure, Figure) or figure.strength is None:
         return ""
-    return slope(cell.strength, 1.0) if cell.kind == "signed" else shade(cell.strength)
+    is_difference = figure.kind == "signed"
+    return slope(figure.strength) if is_difference else shade(figure.strength)
 
 
 def _on_scale(estimate: Estimate, column: Column) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pytest_tablebench.documents.document import (
     Block,
+    Choice,
     Code,
     Figure,
     Fold,
@@ -17,6 +18,7 @@ from pytest_tablebench.documents.document import (
     Listing,
     Paragraph,
     Piece,
+    Sentences,
     StateWord,
     TableBlock,
     Text,
@@ -27,7 +29,7 @@ from pytest_tablebench.documents.formats import TERMINAL
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["COMMENT_LIMIT", "STEP_SUMMARY_LIMIT", "markdown_text"]
+__all__ = ["COMMENT_LIMIT", "CUTS", "STEP_SUMMARY_LIMIT", "markdown_text"]
 
 COMMENT_LIMIT = 65_536
 """Largest size of a comment (GitHub's error: "body is too long")."""
@@ -38,7 +40,7 @@ STEP_SUMMARY_LIMIT = 1024 * 1024
 
 ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
 
-_CUTS = {
+CUTS = {
     COMMENT_LIMIT: "_Cut here: GitHub takes 65,536 characters of a comment._",
     STEP_SUMMARY_LIMIT: "_Cut here: GitHub shows 1 MiB of a summary. The whole summary is in the "
     "run folder._",
@@ -47,7 +49,9 @@ _CUTS = {
 _LONGEST = 2000
 """The most characters of a sentence."""
 
-_STRUCTURE = re.compile(r"[\\`*_\[\]<>&|~#@]|(?<=www)\.|:(?=//)|^(\s*)[-+=:]|^(\s*\d+)[.)]", re.I)
+_STRUCTURE = re.compile(
+    r"[\\`*_\[\]<>&|~#@]|(?<=www)\.|:(?=//|:)|(?<=:):|^(\s*)[-+=:]|^(\s*\d+)[.)]", re.I
+)
 """Characters that can become structure, a link or a mention."""
 
 
@@ -56,7 +60,7 @@ def markdown_text(blocks: Iterable[Block], *, limit: int = COMMENT_LIMIT) -> str
 
     A note replaces the blocks that do not fit.
     """
-    cut = _CUTS[limit]
+    cut = CUTS[limit]
     text, room = "", limit - len(cut) - 2
     for lines in map(_lines, blocks):
         part = "\n".join(lines) + "\n"
@@ -73,8 +77,10 @@ def _lines(block: Block) -> list[str]:
     match block:
         case Heading(text, level):
             return [f"{'#' * level} {_inline(text)}"]
-        case Paragraph(text, tone) if tone != "legend":
+        case Paragraph(text, tone) if text and tone != "legend":
             return [f"{'⚠️ ' if tone == 'warning' else ''}{_inline(text)}"]
+        case Sentences(items):
+            return [line for item in items for line in (_inline(item), "")][:-1]
         case Verdict(text, state, reasons):
             lines = [f"{ICONS[state]} **{_inline(text).strip()}**"]
             return (
@@ -96,6 +102,8 @@ def _inline(text: Text) -> str:
 
 
 def _piece(piece: Piece) -> str:
+    if isinstance(piece, Choice):
+        return _piece(piece.text)
     if isinstance(piece, Code):
         return code(piece.text, piece.most)
     if isinstance(piece, StateWord):
@@ -104,7 +112,8 @@ def _piece(piece: Piece) -> str:
         address = quote(piece.address, safe="/:?&=%~+,;@-._", errors="replace")
         return f"[{escaped_text(piece.text)}]({address})"
     text = TERMINAL.plain(piece)
-    return text if isinstance(piece, Figure | Interval) else escaped_text(text)
+    sign = text[:1] if isinstance(piece, Figure | Interval) else ""
+    return sign + escaped_text(text.removeprefix(sign))
 
 
 def _is_address(address: str) -> bool:

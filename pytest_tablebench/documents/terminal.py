@@ -12,6 +12,7 @@ from pytest_tablebench.documents.document import (
     Heading,
     Listing,
     Paragraph,
+    Sentences,
     TableBlock,
     Text,
     Verdict,
@@ -47,20 +48,22 @@ def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list
 
 
 def _is_apart(before: Block | None, block: Block) -> bool:
-    """Return whether an empty line parts two blocks: not after a heading or between sentences."""
-    sentences = (Paragraph, Listing)
-    return not (
-        isinstance(before, Heading)
-        or (isinstance(before, sentences) and isinstance(block, sentences))
-    )
+    """Return whether an empty line parts two blocks.
+
+    Not after a heading, before a list, or between sentences.
+    """
+    joins = isinstance(before, Paragraph | Listing) and isinstance(block, Paragraph)
+    return not (joins or isinstance(before, Heading) or isinstance(block, Listing))
 
 
 def _lines(block: Block, width: int | None) -> Iterator[str]:
     match block:
         case Heading(text, level):
             yield f" {_sentence(text)} ".center(80, "=") if level == 2 else _sentence(text)
-        case Paragraph(text, tone) if tone != "legend":
+        case Paragraph(text, tone) if text and tone != "legend":
             yield _sentence(text)
+        case Sentences(items):
+            yield from map(_sentence, items)
         case Verdict(text, _, reasons):
             yield _sentence(text)
             yield from (f"  {_sentence(reason)}" for reason in reasons)
@@ -91,14 +94,15 @@ def _table(table: TableBlock, width: int | None) -> Iterator[str]:
     if not rows:
         return
     header = [printable(column.title, _LONGEST_CELL) for column in columns]
+    head = [header] if any(header) else []
     texts = [[_cell(cell) for cell in row] for row in rows]
     for row, cells in zip(table.rows, texts, strict=False):
         cells[0] = f"  {cells[0]}" if row.rank == "part" else cells[0]
     left = {place for place, column in enumerate(columns) if column.kind == "text"}
-    if len(left) > 2 and max(map(len, aligned([header, *texts], left))) > (width or _WIDTH):
+    if len(left) > 2 and max(map(len, aligned([*head, *texts], left))) > (width or _WIDTH):
         yield from _stacked(header, texts)
     else:
-        yield from fitting([header, *texts], width, left=left, fewest=table.fewest)
+        yield from fitting([*head, *texts], width, left=left, fewest=table.fewest)
     if len(table.rows) > table.most:
         yield f"and {len(table.rows) - table.most:,} more"
 

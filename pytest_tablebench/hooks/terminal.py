@@ -133,28 +133,31 @@ class TerminalHooks:
     def _model_lines(self, terminal: Any, model: str, width: int | None) -> list[str]:
         """Return the lines about one model: differences, figures, and next steps."""
         from pytest_tablebench.claims.outliers import outliers_of
+        from pytest_tablebench.documents.terminal import terminal_lines
         from pytest_tablebench.reports.ending_text import (
             fitted,
-            new_failure_lines,
+            new_failure_blocks,
             next_lines,
-            outlier_lines,
+            outlier_blocks,
         )
         from pytest_tablebench.reports.grouped_text import change_of
-        from pytest_tablebench.reports.terminal import outcome_line, summary_lines
+        from pytest_tablebench.reports.summary import closing_blocks
+        from pytest_tablebench.reports.terminal import outcome_line
 
         writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
-        lowest = outlier_lines(outliers_of(self._run.runs[model]))
+        lowest = outlier_blocks(outliers_of(self._run.runs[model]))
         if verdict is not None and verdict.comparison is not None:
             worse = verdict.comparison.worse
-            lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
+            lowest = new_failure_blocks(verdict.comparison, self._run.settings.show) + lowest
         is_verbose = terminal.verbosity > 0
         summary, facts = self._run.summaries[model], writer.run_facts(model)
         rows = writer.model_runs[model].rows.values()
         has_gates = bool(self._run.settings.gates)
         lines = [outcome_line((row.outcome for row in rows), has_gates=has_gates), ""]
-        lines += summary_lines(summary, facts, width, lowest=lowest, is_verbose=is_verbose)
+        closing = closing_blocks(summary, facts, lowest=lowest, is_verbose=is_verbose)
+        lines += terminal_lines(closing, width=width)
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
-from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.documents import document as doc
@@ -121,7 +120,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
                     _LABELS[measure],
                     doc.Figure(difference.before),
                     doc.Figure(difference.after),
-                    _change(difference),
+                    difference,
                     _p(difference),
                     doc.Figure(difference.examples, "count"),
                     _left_out(difference),
@@ -151,11 +150,11 @@ def _parts(dataset: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Bloc
         performance, pass_rate, robustness = (scope.measures[measure] for measure in MEASURES)
         cells = (
             doc.Code(scope.name, 60),
-            _change(performance),
+            performance,
             _p(performance),
             doc.Figure(pass_rate.value, "signed"),
             _p(pass_rate),
-            _change(robustness),
+            robustness,
             _p(robustness),
             doc.Figure(performance.examples, "count"),
             doc.Figure(scope.better, "count"),
@@ -169,10 +168,6 @@ def _parts(dataset: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Bloc
         *(doc.Column("robustness", "estimate", "signed"), "p", "examples", "right now"),
     )
     yield doc.table((*columns, "wrong now"), rows)
-
-
-def _change(difference: PairedEstimate) -> Estimate:
-    return Estimate(difference.value, *(difference.interval or ()))
 
 
 def _answers(comparison: RunComparison) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.outliers import Outlier
-from pytest_tablebench.documents.formats import aligned, interval, number, signed
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.util.names import counted, printable
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "fitted",
     "hidden_line",
-    "new_failure_lines",
+    "new_failure_blocks",
     "next_lines",
     "no_case_lines",
-    "outlier_lines",
+    "outlier_blocks",
     "rerun_line",
 ]
 
@@ -55,23 +55,24 @@ def fitted(lines: Iterable[str], width: int | None) -> list[str]:
     return fitted_lines
 
 
-def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
-    """Return the lines on parts of datasets that score lower than the whole by more than chance."""
+def outlier_blocks(outliers: Sequence[Outlier]) -> list[doc.Block]:
+    """Return the parts of datasets that score lower than the whole by more than chance."""
     low = [outlier for outlier in outliers if outlier.value < outlier.whole]
     if not low:
         return []
     has_several_datasets = len({outlier.dataset for outlier in outliers}) > 1
     rows = [
-        (
-            f"  {_name(outlier, has_several_datasets)}",
-            number(outlier.value),
-            signed(outlier.value - outlier.whole),
-            f"({interval(outlier.difference.interval, sign=True)})",
+        doc.TableRow(
+            (
+                _name(outlier, has_several_datasets),
+                doc.Figure(outlier.value),
+                doc.Figure(outlier.value - outlier.whole, "signed"),
+                ("(", doc.Interval(outlier.difference.interval, "signed"), ")"),
+            ),
+            "part",
         )
         for outlier in low[:SHOWN]
     ]
-    lines = ["lowest scores, by more than chance; difference from the mean and its 95 % interval:"]
-    lines += aligned(rows)
     more = [
         text
         for text, count in (
@@ -80,29 +81,28 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
         )
         if count > 0
     ]
-    return [*lines, f"  and {' and '.join(more)} the mean"] if more else lines
+    title = "lowest scores, by more than chance; difference from the mean and its 95 % interval:"
+    blocks: list[doc.Block] = [doc.Heading(title, 3), doc.table(("", "", "", ""), rows)]
+    return [*blocks, doc.Listing([f"and {' and '.join(more)} the mean"])] if more else blocks
 
 
-def _name(outlier: Outlier, with_dataset: bool) -> str:
-    kind = printable(outlier.kind, 20)
-    name = printable(outlier.name, 30)
-    name = f"{kind} {name}" if outlier.kind in CELL else f"{kind}={name}"
-    return f"{printable(outlier.dataset, 30)} {name}" if with_dataset else name
+def _name(outlier: Outlier, with_dataset: bool) -> doc.Text:
+    mark = " " if outlier.kind in CELL else "="
+    name = doc.Code(outlier.kind, 20), mark, doc.Code(outlier.name, 30)
+    return (doc.Code(outlier.dataset, 30), " ", *name) if with_dataset else name
 
 
-def new_failure_lines(comparison: RunComparison, show: int | None) -> list[str]:
-    """Return lines on cases that are wrong here and right in the baseline; `show` limits them."""
+def new_failure_blocks(comparison: RunComparison, show: int | None) -> list[doc.Block]:
+    """Return the cases that are wrong here and right in the baseline; `show` limits them."""
     worse, lost = comparison.worse, comparison.answers.lost
-    shown = worse[: SHOWN if show is None else show]
-    lines = [
+    most = SHOWN if show is None else show
+    title = (
         f"new failures against the baseline: {counted(len(worse), 'case')}; "
         f"{len(comparison.better):,} right that {'was' if len(comparison.better) == 1 else 'were'} "
         f"wrong" + (f"; {lost:,} without an answer that had one" if lost else "")
-    ]
-    lines += [f"  {printable(case, 200)}" for case in shown]
-    if shown and len(worse) > len(shown):
-        lines.append(f"  and {len(worse) - len(shown):,} more (--bench-show=N names N)")
-    return lines
+    )
+    cases = [doc.Code(case, 200) for case in worse] if most else []
+    return [doc.Heading(title, 3), doc.Listing(cases, most, "--bench-show=N names N")]
 
 
 def next_lines(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
 from pytest_tablebench.documents.formats import aligned, duration
-from pytest_tablebench.reports.cheapest_text import setting_plan_lines
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.reports.retirement_text import retirement_line
+from pytest_tablebench.reports.same_question import setting_plan
 from pytest_tablebench.util.names import are, counted, printable
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ def _table(name: str, plan: Mapping[str, Any], settings: Settings) -> list[str]:
         ]
     lines = [f"tablebench plan: {name}", *(f"  {line}" for line in aligned(rows, left=(0, 1)))]
     for axis in SAME_QUESTION:
-        lines += setting_plan_lines(axis, plan.get(axis.plural) or ())
+        table = setting_plan(axis, plan.get(axis.plural) or ())
+        lines += [f"  {line}" for line in terminal_lines([table])]
     return lines
 
 

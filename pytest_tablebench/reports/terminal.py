@@ -1,4 +1,4 @@
-"""Lines of the terminal: the header, and the table at the end."""
+"""Lines of the terminal: the header, data, and outcomes."""
 
 from __future__ import annotations
 
@@ -7,37 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.summary import Spread, informative_checks, same_meaning, spread
-from pytest_tablebench.config.axes import GRID, NAMED
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.documents.formats import (
-    fitting,
-    memory_lines,
-    number,
-    origins_text,
-    percent,
-    reasons_text,
-)
-from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
-from pytest_tablebench.reports.corrected_text import (
-    CORRECTED_COLUMNS,
-    corrected_line,
-    corrected_row,
-    corrected_scopes,
-)
-from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.further_text import (
-    COLUMNS,
-    STRATEGIES,
-    cluster_lines,
-    declared_parts,
-    further_lines,
-    scope_row,
-    strategy_rows,
-)
-from pytest_tablebench.reports.labels_text import judged_lines
-from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.util.names import counted, printable, tied
+from pytest_tablebench.documents.formats import origins_text
+from pytest_tablebench.util.names import counted, printable
 from pytest_tablebench.util.programs import program
 
 __all__ = [
@@ -50,16 +23,12 @@ __all__ = [
     "outcome_line",
     "plan_line",
     "short_path",
-    "summary_lines",
     "test_lines",
 ]
 
 
 MANY_MISSING = 3
 """The number of missing datasets up to which each has its own line."""
-
-MANY = 6
-"""The number of datasets in a benchmark up to which each has lines below the final table."""
 
 
 def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
@@ -190,165 +159,3 @@ def outcome_line(outcomes: Iterable[str], *, has_gates: bool) -> str:
         f"{counts['right']:,} right, {counts['wrong']:,} wrong, {counts['no_answer']:,} without an "
         f"answer{scored}. Wrong answers are failed tests and {exit_code}."
     )
-
-
-COLUMN_LINES = (
-    "performance: mean score, 0 to 1. 95 % interval: where the mean over more such questions is.",
-    "robustness: 1 if the form of a table changes no score. pass rate: share of right answers.",
-    "no answer: errors of the model or its server, and skipped tests. They count in no score.",
-)
-"""What the columns of the final table mean."""
-
-
-def summary_lines(
-    summary: Mapping[str, Any],
-    run: RunFacts | None = None,
-    width: int | None = None,
-    *,
-    lowest: Sequence[str] = (),
-    is_verbose: bool = True,
-) -> list[str]:
-    """Return the final table, what its columns mean, and details of each dataset.
-
-    Details: the cost of sampling, results of repeats, reasons for no answer, and the number of
-    replies that were cut off; if verbose also the best and worst serializer and perturbation, the
-    consistency, and the number of tables.
-
-    Arguments:
-        summary: content of `summary.json`.
-        run: the facts of the run; they name the parts of a score that are shown.
-        width: of the terminal; the last columns are left out if they do not fit.
-        lowest: lines on the parts with the lowest scores, placed between table and details.
-        is_verbose: whether to include all details.
-    """
-    rows: list[tuple[str, ...]] = []
-    details: list[str] = []
-    run = run or RunFacts()
-    for name, benchmark in summary["benchmarks"].items():
-        datasets = benchmark["datasets"]
-        shown = {dataset: printable(dataset, 60) for dataset in datasets}
-        for dataset, scope in datasets.items():
-            rows.append(scope_row(shown[dataset], scope))
-            details += _dataset_details(shown[dataset], scope, is_verbose=is_verbose)
-            if len(datasets) <= MANY:
-                declared = declared_parts(run, dataset)
-                details += further_lines(shown[dataset], scope, declared, is_verbose=is_verbose)
-        if list(datasets) != [name]:
-            whole = f"{printable(name, 60)} (all)"
-            rows.append(scope_row(whole, benchmark))
-            if len(datasets) > MANY:
-                details.append(
-                    f"{whole}: the further figures of each dataset are in summary.json and on "
-                    f"the page"
-                )
-            if len(datasets) > 1:
-                details += _repeat_lines(whole, benchmark)
-                details += further_lines(whole, benchmark, is_verbose=is_verbose)
-            unknown = [shown[key] for key in datasets if datasets[key]["performance"] is None]
-            if unknown:
-                details.append(
-                    f"{whole}: no mean over datasets, because these have none: {', '.join(unknown)}"
-                )
-    details += reply_lines(summary, run)
-    details += [*thinking_lines(summary), *judged_lines(summary)]
-    lines = fitting([COLUMNS, *rows], width)
-    for benchmark in summary["benchmarks"].values():
-        if strategy_table := strategy_rows(benchmark):
-            lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
-        for table in setting_tables({"": benchmark}):
-            lines += ["", *fitting([table.columns, *table.rows], width)]
-    lines += setting_lines(summary)
-    lines += _corrected_lines(summary, run, width)
-    if is_verbose:
-        details = [*cluster_lines(summary), *details]
-    blocks = [lines, COLUMN_LINES, lowest, details]
-    return [line for block in blocks if block for line in ("", *block)][1:]
-
-
-def _corrected_lines(summary: Mapping[str, Any], run: RunFacts, width: int | None) -> list[str]:
-    """Return the table by the corrected gold; empty without corrections."""
-    line = corrected_line(summary, run)
-    if line is None:
-        return []
-    rows = [
-        corrected_row(printable(name, 60) + " (all)" * is_whole, scope, published)
-        for name, is_whole, scope, published in corrected_scopes(summary)
-    ]
-    return ["", *fitting([CORRECTED_COLUMNS, *rows], width), line]
-
-
-def _dataset_details(dataset: str, scope: Mapping[str, Any], *, is_verbose: bool) -> list[str]:
-    lines = _best_and_worst(dataset, scope) if is_verbose else []
-    lines += memory_lines(dataset, scope)
-    sampled = scope.get("sampled")
-    if sampled:
-        lines.append(f"{dataset}: {_cost(sampled)}")
-    lines += _repeat_lines(dataset, scope)
-    lines += [
-        f"{dataset}: {printable(name, 200)} passes {percent(check['pass_rate'])}, failed "
-        f"{check['failed']} of {check['n_cases']} cases"
-        + (f", {check['untold']} without a verdict" if check["untold"] else "")
-        for name, check in informative_checks(scope).items()
-    ]
-    if reasons := reasons_text(scope["reasons"]):
-        lines.append(f"{dataset}: {reasons}")
-    return lines
-
-
-def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for axis in GRID:
-        label, range_of_axis = axis.name, spread(same_meaning(scope, axis.plural))
-        if range_of_axis and range_of_axis.all_equal:
-            lines.append(f"{dataset}: every {label} scores the same ({number(range_of_axis.high)})")
-        elif range_of_axis:
-            best, worst = (
-                f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({number(value)})"
-                for names, value in (
-                    (range_of_axis.best, range_of_axis.high),
-                    (range_of_axis.worst, range_of_axis.low),
-                )
-            )
-            lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(range_of_axis)}")
-    return lines
-
-
-def _unequal(means: Spread) -> str:
-    """Return how many answers the means have, if their numbers differ."""
-    fewest, most = means.answers
-    return f", over {fewest} to {most} answers each" if fewest < most else ""
-
-
-def _cost(sampled: Mapping[str, Any]) -> str:
-    """Return how much wider the interval is because each example has only some configurations."""
-    drawn, grid_size, ratio = sampled["drawn"], sampled["of"], sampled["width_ratio"]
-    text = f"{drawn} of {grid_size} configurations per example"
-    if ratio is None:
-        return f"{text}; too few examples to estimate how much wider that makes the interval"
-    basis = " (assuming an intraclass correlation of .5)" if sampled["assumed"] else ""
-    return (
-        f"{text}; the interval is about {ratio:.2f} times as wide as with all of them{basis}, "
-        f"and robustness is a range over {drawn} only"
-    )
-
-
-def _repeat_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
-    """Return the line on repeated cases; none for a run without repeats."""
-    repeats = scope.get("repeats")
-    if not repeats:
-        return []
-    n, differing = repeats["n"], repeats["spread"]
-    at, hat = repeats["pass_at_k"], repeats["pass_hat_k"]
-    line = (
-        f"{name}: asked {n} times: pass@1 {percent(at['1'])}, pass@{n} {percent(at[str(n)])}, "
-        f"pass^{n} {percent(hat[str(n)])}"
-    )
-    if differing["sd"] is not None:
-        line += (
-            f"; verdicts differ in {percent(differing['disagree'])} of configurations, scores by "
-            f"{number(differing['range'])} on average (sd {number(differing['sd'])})"
-        )
-    left_out = repeats["left_out"][str(n)]
-    if left_out:
-        line += f"; {left_out} with fewer than {n} answers left out of pass@{n} and pass^{n}"
-    return [line]

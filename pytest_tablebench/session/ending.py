@@ -236,14 +236,15 @@ class RunEnding:
             return lines
         from pytest_tablebench.documents.terminal import terminal_lines
         from pytest_tablebench.reports.comparison import comparison_report
-        from pytest_tablebench.reports.gate_text import gate_lines
+        from pytest_tablebench.reports.gates import gate_blocks
         from pytest_tablebench.reports.terminal import beside_line
 
         if verdict.comparison is not None:
             report = comparison_report(verdict.comparison, flips=0)
             lines += ["", *terminal_lines(report.blocks, width=width)]
         if verdict.gates:
-            lines += ["", *gate_lines(verdict.gates, self._run.writer.run_facts(model), width)]
+            blocks = gate_blocks(verdict.gates, self._run.writer.run_facts(model))
+            lines += ["", *terminal_lines(blocks, width=width)]
         if verdict.gates_left:
             lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:

@@ -61,7 +61,7 @@ def test_a_card_has_space_above_it(watched: Watched, report: Path) -> None:
           card.getBoundingClientRect().top
             - card.previousElementSibling.getBoundingClientRect().bottom)"""
     )
-    assert len(gaps) > 1
+    assert gaps
     assert min(gaps) >= 12
 
 
@@ -84,7 +84,7 @@ def test_filters_count_the_matching_records(watched: Watched, report: Path) -> N
     page.select_option("#f-t", label="sum")
     assert shown(page) == 70  # one of six examples of each dataset, in 35 configurations
     page.click("#clear")
-    page.locator("#tags ~ details summary").first.click()
+    page.locator("#tags ~ .card details summary").first.click()
     page.get_by_role("button", name="look-up").first.click()
     until_shown(page, "350 of 420")
     page.click("#clear")

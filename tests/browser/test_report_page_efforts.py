@@ -42,7 +42,7 @@ def _texts(page: Any, selector: str) -> list[str]:
 def test_efforts_have_a_table_a_plot_and_a_filter(watched: Watched, report: Path) -> None:
     watched.open(report)
     page = watched.page
-    rows = page.locator("[aria-label='By effort'] tbody tr")
+    rows = page.locator("[aria-label='By setting'] tbody tr")
     assert [text.split()[0] for text in rows.all_inner_texts()] == ["none", "low", "high"]
     assert "$0.4000" in rows.nth(2).inner_text()
     assert page.locator("svg text", has_text="US dollars for 1,000 answers").count() == 1

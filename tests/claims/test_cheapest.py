@@ -14,7 +14,7 @@ from pytest_tablebench.claims.cheapest import choose
 from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.axes import AXES
-from pytest_tablebench.reports.cheapest_text import setting_lines
+from pytest_tablebench.reports.same_question import setting_lines
 
 EFFORT = next(axis for axis in AXES if axis.name == "effort")
 

@@ -18,7 +18,7 @@ from pytest_tablebench.claims.gates import judge_gates, plan_gates
 from pytest_tablebench.claims.gates._power import assumed_sd, smallest_drop
 from pytest_tablebench.claims.outliers import outliers
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.reports.further_text import cluster_lines
+from pytest_tablebench.reports.scores import cluster_lines
 from pytest_tablebench.results import Record, ScoreTable
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.present import present

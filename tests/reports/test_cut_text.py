@@ -6,9 +6,9 @@ from typing import Any
 
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.cut_text import cut_line
-from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.run_facts import RunFacts
+from tests.support.printed import summary_lines
 
 
 def summary(cut_off: int, truncated: int, cases: int = 50) -> dict[str, Any]:

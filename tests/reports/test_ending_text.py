@@ -12,12 +12,13 @@ from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.outliers import Outlier
 from pytest_tablebench.documents.formats import fitting, left_out_lines
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.reports.ending_text import (
     fitted,
-    new_failure_lines,
+    new_failure_blocks,
     next_lines,
     no_case_lines,
-    outlier_lines,
+    outlier_blocks,
     rerun_line,
 )
 from pytest_tablebench.results.run_facts import RunFacts
@@ -29,17 +30,17 @@ def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer
 
 
 def test_the_lowest_outliers_are_named_and_the_others_counted() -> None:
-    lines = outlier_lines([outlier("csv", 0.1), outlier("sum", 0.2, kind="kind")])
+    lines = terminal_lines(outlier_blocks([outlier("csv", 0.1), outlier("sum", 0.2, kind="kind")]))
     assert lines[1:] == [
         "  serializer csv  0.100  -0.400  (-0.500 to -0.300)",
         "  kind=sum        0.200  -0.300  (-0.400 to -0.200)",
     ]
     many = [outlier(f"s{place}", 0.1, dataset=f"d{place % 2}") for place in range(7)]
-    lines = outlier_lines([*many, outlier("html", 0.9)])
+    lines = terminal_lines(outlier_blocks([*many, outlier("html", 0.9)]))
     assert len(lines) == 7
     assert lines[1].startswith("  d0 serializer s0 ")
     assert lines[-1] == "  and 2 more below and 1 above the mean"
-    assert outlier_lines([outlier("html", 0.9)]) == outlier_lines([]) == []
+    assert outlier_blocks([outlier("html", 0.9)]) == outlier_blocks([]) == []
 
 
 def compared(worse: int, better: int, lost: int) -> Any:
@@ -51,15 +52,15 @@ def compared(worse: int, better: int, lost: int) -> Any:
 
 
 def test_new_failures_are_counted_and_some_named() -> None:
-    first, *named, last = new_failure_lines(compared(7, 1, 2), None)
+    first, *named, last = terminal_lines(new_failure_blocks(compared(7, 1, 2), None))
     assert first == (
         "new failures against the baseline: 7 cases; 1 right that was wrong; "
         "2 without an answer that had one"
     )
     assert named == [f"  d/e{place}/html/none" for place in range(5)]
-    assert last == "  and 2 more (--bench-show=N names N)"
-    assert len(new_failure_lines(compared(7, 1, 0), 7)) == 8
-    assert len(new_failure_lines(compared(7, 1, 0), 0)) == 1
+    assert last == "  ... and 2 more (--bench-show=N names N)"
+    assert len(terminal_lines(new_failure_blocks(compared(7, 1, 0), 7))) == 8
+    assert len(terminal_lines(new_failure_blocks(compared(7, 1, 0), 0))) == 1
 
 
 def gate(**values: Any) -> Any:

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.claims.summary import summarize
+from pytest_tablebench.documents.document import Figure
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.further_text import further_lines, scope_row, tag_lines
-from pytest_tablebench.reports.terminal import data_lines, summary_lines
+from pytest_tablebench.reports.scores import further_lines, score_row
+from pytest_tablebench.reports.terminal import data_lines
 from tests.claims.test_slices import cell, example
+from tests.support.printed import summary_lines, tag_lines
 
 RECORDS = [
     *example("e1", "aaab", "a", tags={"kind": "sum"}, parts={"em": 0.5, "judge": 1.0}),
@@ -43,7 +45,7 @@ def test_an_unknown_robustness_has_no_star():
     lost = [replace(row, score=None) for row in RECORDS[:4]]
     scope = summarize(lost)["benchmarks"]["b"]["datasets"]["d"]
     assert "incomplete" in scope["flags"]
-    assert scope_row("d", scope)[3] == "-"
+    assert score_row(scope)[1] == Figure(None, unit="*")
 
 
 def test_a_threshold_without_answers_in_a_dataset_has_no_line():
@@ -63,7 +65,7 @@ def test_a_dataset_declares_which_parts_are_shown():
 def test_a_table_by_tag_has_a_row_for_each_value():
     lines = tag_lines(summarize(RECORDS), "kind")
     assert lines[0] == "d by kind"
-    names = [line.split("  ")[0] for line in lines[2:-1]]
+    names = [line.split("  ")[0] for line in lines[2:]]
     assert names == [r"\x1b[31mred", "sum", "(without)"]
     assert lines[1].split()[-3:] == ["consistency", "em", "judge"]
     assert lines[3].split()[-3:] == ["%", "0.500", "1.000"]

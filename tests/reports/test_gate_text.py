@@ -6,11 +6,11 @@ import re
 from html import unescape
 
 from pytest_tablebench.claims.gates import GateResult, judge_gates
-from pytest_tablebench.reports.gate_text import gate_lines
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html._facts import verdict
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.page_files import page
+from tests.support.printed import gate_lines
 from tests.support.run_folders import GRID, record
 
 

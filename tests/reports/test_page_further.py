@@ -43,10 +43,10 @@ def test_cases_have_a_filter_and_measures_a_table_by_tag(tmp_path: Path) -> None
         for row in soup.select("[aria-labelledby=tags] tbody tr")
     ]
     assert [row[0] for row in rows] == ["<b>look-up", "sum"]
-    # Performance is first; consistency and f1 precede the counts of examples and cases.
+    # Performance is first; consistency and f1 follow the counts of examples and cases.
     assert [(row[1], *row[-4:]) for row in rows] == [
-        ("1.000", "100.0 %", "0.500", "1", "3"),
-        ("1.000", "100.0 %", "0.500", "2", "6"),
+        ("1.000", "1", "3", "100.0 %", "0.500"),
+        ("1.000", "2", "6", "100.0 %", "0.500"),
     ]
     assert [b["data-t"] for b in soup.select("[aria-labelledby=tags] button")] == ["0", "1"]
 

@@ -12,11 +12,11 @@ from pytest_tablebench import DataError, analyse
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.papers.runs import differences
-from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import ScoreRow, ScoreTable
 from pytest_tablebench.results.run import RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.paper_runs import paper_run
+from tests.support.printed import summary_lines
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The paper's analyses

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.reports.terminal import data_lines, missing_lines, summary_lines
+from pytest_tablebench.reports.terminal import data_lines, missing_lines
 from pytest_tablebench.results import ScoreRow
+from tests.support.printed import summary_lines
 
 NAMES = st.text(st.characters(), min_size=1, max_size=90)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.summary import same_meaning, spent_on, spread
+from pytest_tablebench.claims.summary import same_meaning, spent_on
 from pytest_tablebench.documents.canvas import Plot
 from pytest_tablebench.documents.charts import band_plot, histogram_plot, win_rate_plot
 from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
@@ -19,7 +19,7 @@ from pytest_tablebench.results.folder import recorded_text
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
-from pytest_tablebench.util.names import are, counted, out_of, printable, tied
+from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import GateResult
@@ -95,56 +95,6 @@ def right_text(scope: Mapping[str, Any], records: Iterable[Record]) -> str:
         basis = ", the mean over examples; "
     counts = f"{out_of(right, len(answers), 'answer')} {are(right)} right"
     return f"pass rate {PAGE.percent(rate)}{basis}{counts}"
-
-
-def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the dataset table, each benchmark behind its datasets."""
-    rows = []
-    for name, benchmark in summary["benchmarks"].items():
-        rows += [_scope_row(key, scope, False) for key, scope in benchmark["datasets"].items()]
-        if list(benchmark["datasets"]) != [name]:
-            rows.append(_scope_row(name, benchmark, True))
-    return rows
-
-
-def check_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table of tests, by dataset."""
-    return [
-        {**check, "dataset": dataset, "name": name}
-        for benchmark in summary["benchmarks"].values()
-        for dataset, scope in benchmark["datasets"].items()
-        for name, check in (scope.get("checks") or {}).items()
-    ]
-
-
-def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, Any]:
-    robustness = None if "one configuration" in scope["flags"] else scope["robustness"]
-    axes = ("serializer", "perturbation")
-    ranges = [] if whole else [_spread(same_meaning(scope, f"{axis}s"), axis) for axis in axes]
-    return {
-        **scope,
-        "name": name,
-        "whole": whole,
-        "interval": scope["ci95"]["performance"],
-        "robustness": robustness,
-        "incomplete": "incomplete" in scope["flags"] and robustness is not None,
-        "ranges": ranges,
-    }
-
-
-def _spread(scopes: Mapping[str, Any], axis: str) -> dict[str, Any] | None:
-    axis_spread = spread(scopes)
-    if axis_spread is None:
-        return None
-    width = 0.0 if axis_spread.all_equal else axis_spread.high - axis_spread.low
-    return {
-        "best": "all alike" if axis_spread.all_equal else tied(axis_spread.best, axis),
-        "high": axis_spread.high,
-        "worst": None if axis_spread.all_equal else tied(axis_spread.worst, axis),
-        "low": axis_spread.low,
-        "width": width,
-        "answers": axis_spread.answers,
-    }
 
 
 def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -13,19 +13,13 @@ from pytest_tablebench.claims.outliers import Outlier, outliers_of
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.config.options import OPTIONS
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import left_out_lines, money, origins_text, percent
-from pytest_tablebench.documents.html import compiled, save_page
-from pytest_tablebench.reports.cheapest_text import setting_lines, setting_tables
+from pytest_tablebench.documents.html import compiled, grouped, save_page
 from pytest_tablebench.reports.comparison import methods_line
-from pytest_tablebench.reports.corrected_text import (
-    corrected_line,
-    corrected_scopes,
-    difference_of,
-)
 from pytest_tablebench.reports.cut_text import reply_lines, thinking_lines
-from pytest_tablebench.reports.further_text import PARTS, cluster_lines
-from pytest_tablebench.reports.gate_text import method_lines
-from pytest_tablebench.reports.html import _facts, _further_figures
+from pytest_tablebench.reports.gates import method_lines
+from pytest_tablebench.reports.html import _facts, _sections
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
 from pytest_tablebench.reports.html._cheapest_plot import setting_plot
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
@@ -34,6 +28,7 @@ from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
+from pytest_tablebench.reports.scores import PARTS
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
 from pytest_tablebench.results.run import Run, load_run
@@ -49,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.reports.html._ahead import PageAhead
 
 _TEMPLATE = "page.html"
-_PARTS = ("frame.html", "parts.html", "further.html", "tags.html")
+_PARTS = ("frame.html", "parts.html", "blocks.html")
 _MODULES = (
     "text",
     "blocks",
@@ -111,7 +106,7 @@ def write_page(
     """
     loaded = load_run(loaded)
     run, summary, folder = loaded.facts, summary_of(loaded), loaded.path
-    tags = _further_figures.numbered_tags(summary)
+    tags = _sections.numbered_tags(summary)
     if comparison is not None or (ahead is not None and not ahead.is_whole(len(loaded.scores))):
         ahead = None
     records = [excerpt(r) for r in loaded.records] if ahead is None else ahead.records
@@ -155,28 +150,17 @@ def write_page(
         "lowest": _lowest(outliers_of(loaded)),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
         "taken": [*_taken(run, records), *retirement_lines(run, today)],
-        "rows": _facts.dataset_rows(summary),
-        "corrected": _corrected(summary),
-        "corrected_line": corrected_line(summary, run),
-        "clusters": cluster_lines(summary),
-        "further": _further_figures.further_figures(summary, run),
-        "tags": _further_figures.tag_tables(summary, run, tags, packed.axes["dataset"]),
-        "checks": _facts.check_rows(summary),
-        "heat": _facts.heat_maps(summary, packed.axes),
-        "axes": packed.axes,
+        "scores": grouped(_sections.score_blocks(summary, run)),
+        "tags": grouped(_sections.tag_sections(summary, run, tags, packed.axes["dataset"])),
+        "maps": grouped(_sections.map_blocks(_facts.heat_maps(summary, packed.axes), packed.axes)),
+        "spreads": grouped(_sections.spread_blocks(summary)),
         "axes_of_cases": _axes(),
         "plots": plots,
         "plot_notes": plot_notes,
         "outcomes": _facts.outcomes(records),
-        "costs": _facts.cost_rows(records),
-        "spent": {
-            name: figures["strategies"]
-            for name, figures in summary["benchmarks"].items()
-            if "strategies" in figures
-        },
-        "setting_tables": setting_tables(summary["benchmarks"]),
-        "setting_lines": setting_lines(summary),
+        "costs": grouped(_sections.cost_blocks(_facts.cost_rows(records), summary)),
         "comparison": comparison,
+        "differences": _differences(comparison),
         "methods": comparison and methods_line(comparison, ["performance"]),
         "own": case_ids,
         "listed": _LISTED,
@@ -241,20 +225,6 @@ def _totals(
     ]
 
 
-def _corrected(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table by the corrected gold; empty without corrections."""
-    return [
-        {
-            **scope,
-            "name": name,
-            "whole": is_whole,
-            "interval": scope["ci95"]["performance"],
-            "difference": difference_of(scope, published),
-        }
-        for name, is_whole, scope, published in corrected_scopes(summary)
-    ]
-
-
 def _taken(run: RunFacts, records: Sequence[Record]) -> Iterator[str]:
     """Yield the shares of missing and cut-off answers, and the cost."""
     unanswered = sum(record.score is None for record in records)
@@ -304,6 +274,20 @@ def _data_notes(run: RunFacts) -> Iterator[str]:
             yield f"{name}: {counted(len(problems), 'row')} could not be used; first: {problems[0]}"
         for note in run.notes(name):
             yield f"{name}: {note}"
+
+
+def _differences(comparison: RunComparison | None) -> list[Any]:
+    """Return the tables of differences: of datasets, by the corrected gold, and of parts."""
+    if comparison is None:
+        return []
+    table = _sections.difference_table
+    blocks: list[doc.Block] = [table(comparison.scopes, is_whole=True)]
+    if comparison.corrected:
+        blocks += [doc.Heading("By corrected gold", 3), table(comparison.corrected, is_whole=True)]
+    parts = table(comparison.scopes, is_whole=False)
+    if parts.rows:
+        blocks.append(doc.Fold("By serializer, perturbation and tag", [parts]))
+    return grouped(blocks)
 
 
 # Changed answers
