@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import compress
 from math import fsum
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,11 +91,7 @@ class PairedEstimate(Estimate):
     def entry(self) -> dict[str, Any]:
         """Return the difference as in the JSON of a comparison."""
         counts = {"n_examples": self.examples, "n_clusters": self.clusters}
-        return {
-            "difference": self.value,
-            **counts,
-            **{name: getattr(self, name) for name in _ENTRIES},
-        }
+        return {"difference": self.value, **counts, **{n: getattr(self, n) for n in _ENTRIES}}
 
 
 def paired(
@@ -180,20 +177,18 @@ class SheetPair:
         if axis not in self.before.axes:
             return []
         both = np.any(self.before.is_asked, axis=0) & np.any(self.after.is_asked, axis=0)
-        names = zip(self.before.column(axis), both.tolist(), strict=True)
-        return sorted({name for name, used in names if used})
+        return sorted(set(compress(self.before.column(axis), both)))
 
     @property
     def shared(self) -> Flags:
         """Which examples both sides asked."""
-        is_shared: Flags = self.before.has_case & self.after.has_case
-        return is_shared
+        return np.logical_and(self.before.has_case, self.after.has_case)
 
     @property
     def grid(self) -> Flags:
         """Which configurations both sides asked of the shared examples."""
-        sides = [side.is_asked[self.shared] for side in (self.before, self.after)]
-        is_common: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
+        before, after = (side.is_asked[self.shared] for side in (self.before, self.after))
+        is_common: Flags = np.any(before, axis=0) & np.any(after, axis=0)
         return is_common
 
     @property

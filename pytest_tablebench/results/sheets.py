@@ -63,8 +63,7 @@ class ScoreSheet:
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
     axes: tuple[str, ...] = GRID_AXES
-    """Serializer and perturbation; if the dataset has several modes, the further axes too, without
-    those on which no record has a name."""
+    """Those of the grid, and if the dataset has several modes, further axes with a name."""
     mode: Mapping[str, str] = field(default_factory=dict)
     """The name of all cells on each further axis that `axes` lacks, if there is one."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
@@ -85,9 +84,8 @@ class ScoreSheet:
     @property
     def marks(self) -> Integers:
         """The marks of answers; all 0 if they are unknown."""
-        if self.answer_marks is None:
-            return np.zeros(self.is_asked.shape, dtype=np.int64)
-        return self.answer_marks
+        marks = self.answer_marks
+        return np.zeros(self.is_asked.shape, dtype=np.int64) if marks is None else marks
 
     @property
     def cluster_names(self) -> NDArray[np.object_] | None:
@@ -203,13 +201,12 @@ class ScoreSheet:
         """Return the examples that have all these tags."""
         untagged = ("",) * len(self.examples)
         columns = [self.tags.get(tag, untagged) for tag in tags]
-        rows = enumerate(zip(*columns, strict=True))
-        return self.only([row for row, values in rows if values == tuple(tags.values())])
+        rows, chosen = enumerate(zip(*columns, strict=True)), tuple(tags.values())
+        return self.only([row for row, values in rows if values == chosen])
 
     def only(self, rows: Sequence[int]) -> ScoreSheet:
         """Return the sheet that a run of only some examples would have."""
-        columns = np.flatnonzero(self.is_asked[list(rows)].any(axis=0))
-        cells = [self.configurations[column] for column in columns]
+        cells = self.cells(np.any(self.is_asked[list(rows)], axis=0))
         return align(self, [self.examples[row] for row in rows], cells)
 
     @property
@@ -339,11 +336,8 @@ def aligned(first: ScoreSheet, second: ScoreSheet) -> tuple[ScoreSheet, ScoreShe
     """Return two sheets over the axes, examples and configurations of both."""
     axes = tuple(axis for axis in CELL if axis in first.axes or axis in second.axes)
     first, second = first.over(axes), second.over(axes)
-    examples, cells = first.examples, first.configurations
-    if second.examples != examples:
-        examples = tuple(sorted({*examples, *second.examples}))
-    if second.configurations != cells:
-        cells = tuple(sorted({*cells, *second.configurations}))
+    examples = tuple(sorted({*first.examples, *second.examples}))
+    cells = tuple(sorted({*first.configurations, *second.configurations}))
     return align(first, examples, cells), align(second, examples, cells)
 
 

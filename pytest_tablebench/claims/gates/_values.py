@@ -198,8 +198,8 @@ def _part(
 
 
 def _case_counts(sheet: ScoreSheet, columns: Flags) -> Counter[str]:
-    asked, unanswered = (int(cases[:, columns].sum()) for cases in sheet.counts())
-    return Counter(asked=asked, unanswered=unanswered)
+    cases, unanswered = (int(counts[:, columns].sum()) for counts in sheet.counts())
+    return Counter(asked=cases, unanswered=unanswered)
 
 
 def _extremes(scores: Floats) -> tuple[float, float]:
