@@ -180,7 +180,9 @@ class Failures:
         failure = self._failure(shown_words(text, placed), self._where(placed))
         if _NO_HTTP in kinds and "ClientPayloadError" not in kinds:
             return failure("server_error", "what the server sent is not HTTP", retryable=True)
-        status = _status_of(error, chain)
+        # 500 is litellm's default for everything else.
+        named = getattr(error, "status_code", None)
+        status = named if isinstance(named, int) and named >= 400 and named != 500 else None
         codes |= {meaning_of(status, text[:SEARCHED])}
         named_error = (
             self._by_words(status, text[:SEARCHED], codes, kinds, failure)
@@ -359,16 +361,6 @@ def _response_of(chain: list[BaseException]) -> Any:
             if response is not None and not type(link).__module__.startswith("litellm.exceptions"):
                 return response
     return None
-
-
-def _status_of(error: Exception, chain: list[BaseException]) -> int | None:
-    """Return litellm's HTTP status for an error, unless it is its default 500."""
-    for link in chain:
-        # Some gateways send an error object in a reply of status 200.
-        if type(link) is Exception and isinstance(getattr(link, "status_code", None), int):
-            return int(link.status_code)  # type: ignore[attr-defined]
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and status >= 400 and status != 500 else None
 
 
 def _misses_key(text: str) -> bool:

@@ -21,7 +21,7 @@ from pytest_tablebench.models.failures import Failures, body_of, forget_frames
 from pytest_tablebench.models.litellm_facts import provider_of
 from pytest_tablebench.models.litellm_load import load, uncollected
 from pytest_tablebench.models.ollama import ContextWindow
-from pytest_tablebench.models.thinking import read_blocks, thoughts_of
+from pytest_tablebench.models.thinking import thoughts_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -134,7 +134,7 @@ class LiteLLMModel:
             raise self.failed(outcome, request)
         if isinstance(outcome, BaseException):
             raise outcome
-        reply = self.reply_of(outcome, latency_s, state.facts)
+        reply = self._reply_of(outcome, latency_s, state.facts)
         return limited(reply, self.max_reply, keys_in_use(self.secrets(request.params)))
 
     async def warm_up(self) -> None:
@@ -202,12 +202,7 @@ class LiteLLMModel:
         forget_frames(outcome)
         return failure
 
-    def reply_of(
-        self,
-        response: Any,
-        latency_s: float | None = None,
-        facts: CompletionFacts | None = None,
-    ) -> Reply:
+    def _reply_of(self, response: Any, latency_s: float, facts: CompletionFacts) -> Reply:
         """Read litellm's response. Raises `ModelError` if it is no completion."""
         try:
             choice = response.choices[0]
@@ -215,14 +210,10 @@ class LiteLLMModel:
             thinking = thoughts_of(choice.message)
         except (AttributeError, IndexError, TypeError):
             raise self.failures.bad_reply("a reply without any choice") from None
-        if isinstance(content, list):
-            content, blocks = read_blocks(content)
-            thinking = thinking or blocks
         if content is None:
             content = ""
         if not isinstance(content, str):
             raise self.failures.bad_reply("a reply without content")
-        facts = CompletionFacts() if facts is None else facts
         usage = getattr(response, "usage", None)
         # Without a usage from the server litellm sets 0; no prompt has 0 tokens.
         has_usage = bool(getattr(usage, "prompt_tokens", None))
