@@ -112,8 +112,9 @@ def _piece(piece: Piece) -> str:
         address = quote(piece.address, safe="/:?&=%~+,;@-._", errors="replace")
         return f"[{escaped_text(piece.text)}]({address})"
     text = TERMINAL.plain(piece)
-    sign = text[:1] if isinstance(piece, Figure | Interval) else ""
-    return sign + escaped_text(text.removeprefix(sign))
+    if isinstance(piece, Figure | Interval):
+        return text.replace("*", "&#42;")
+    return escaped_text(text)
 
 
 def _is_address(address: str) -> bool:
