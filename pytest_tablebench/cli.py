@@ -37,7 +37,7 @@ from pytest_tablebench.commands import (
 )
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
-from pytest_tablebench.commands.outputs import show_answer
+from pytest_tablebench.commands.outputs import print_lines, show_answer
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
@@ -133,8 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = show_answer(options, options.answer(options))
         elif "lines" in options:
             lines, code = options.lines(options)
-            if lines:
-                print("\n".join(lines))
+            print_lines(lines)
         else:
             options.run(options)
         sys.stdout.flush()
@@ -178,7 +177,7 @@ def _list(data: Path | None) -> None:
     benchmarks = max(len(dataset.benchmark) for dataset in registry.datasets.values())
     for name, dataset in registry.datasets.items():
         state, why = data_state(dataset, folder)
-        text = f"{state}; {why}" if why else state
+        text = printable(f"{state}; {why}" if why else state)
         licence = printable(dataset.licence_name.partition(" (")[0] or "-", 20)
         print(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {licence:<20} {text}")
     print("serializers\n  " + " ".join(registry.serializers))

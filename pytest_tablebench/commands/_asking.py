@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import Origin, shares, write_folder
+from pytest_tablebench.commands.outputs import add_yes
 from pytest_tablebench.errors import DataError, ModelError, SettingsError
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -43,11 +44,7 @@ def add_asking(
     parser.add_argument(
         flag, dest="model", required=required, action=action, metavar="NAME", help=does
     )
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="call the models, and pay for it. Default: only show the calls and their price",
-    )
+    add_yes(parser)
     parser.add_argument(
         "--bench-api-base",
         metavar="URL",
@@ -131,13 +128,13 @@ def plan_lines(
     client: ModelClient, conversations: Iterable[Conversation[Any]]
 ) -> tuple[list[str], int]:
     """Return a line for each model that conversations ask, and the largest number of calls."""
-    from pytest_tablebench.reports.judge_text import plan_line
+    from pytest_tablebench.reports.judges import plan_sentence
 
     try:
         plans = client.plans(conversations)
     except ModelError as error:
         raise SettingsError(f"--model: {error}") from None
-    return [f"at most: {plan_line(plan)}" for plan in plans], sum(plan.calls for plan in plans)
+    return [f"at most: {plan_sentence(plan)}" for plan in plans], sum(plan.calls for plan in plans)
 
 
 def _written(
@@ -160,7 +157,7 @@ def _written(
     shown += [f"accepted: {maker.accepted:,} of {maker.accepted + rejected_count:,}"]
     shown += [shares("rejected", tally.rejected)] if rejected_count else []
     shown += [shares("steps", tally.course)] if tally.course else []
-    return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
+    return [*shown, *cost_lines(client.spent), *rest]
 
 
 def _answered(

@@ -20,7 +20,6 @@ from pytest_tablebench.commands._generating import (
 from pytest_tablebench.commands._suites import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ def _to_be_answered(folder: Path) -> list[str]:
     questions_as_table(folder, {})
     shown = quoted(folder)
     return [
-        f"review {printable(str(folder / 'questions.csv'))}: remove or correct questions that are "
-        "not "
+        f"review {folder / 'questions.csv'}: remove or correct questions that are not "
         f"relevant, complete, feasible and clear",
         f"then: {program('tablebench')} generate answers {shown} -o DIR --model NAME --model NAME "
         f"--judge NAME",
@@ -112,7 +110,7 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
         raise SettingsError("--out: must differ from the folder of the questions")
     twice = next((name for name in options.model if options.model.count(name) > 1), None)
     if twice is not None:
-        raise SettingsError(f"--model: {printable(twice, 80)} is given twice; name each model once")
+        raise SettingsError(f"--model: {twice} is given twice; name each model once")
     file, questions = _open_questions(options.folder)
     questions_of: dict[str, list[UnansweredQuestion]] = {}
     for question in questions:
@@ -154,7 +152,7 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
     params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
     questions_as_table(folder, {"params": params} if prose else {})
     return [
-        f"all answers with their marks: {printable(str(folder / REVIEW))}; correct or remove "
+        f"all answers with their marks: {folder / REVIEW}; correct or remove "
         f"questions in questions.csv in the same folder",
         *check_and_run(folder),
     ]
@@ -178,7 +176,7 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
                 raise row
             question = open_question(number, row)
             if question.id in questions:
-                raise BadRowError("id", f"{printable(question.id, 80)!r} occurs a second time")
+                raise BadRowError("id", f"{question.id!r} occurs a second time")
         except BadRowError as error:
             raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
         questions[question.id] = question

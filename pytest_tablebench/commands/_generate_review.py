@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._suites import check_and_run, quoted
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.annotate import Review
@@ -18,7 +18,6 @@ _SHOWN = 10
 
 
 def add_way(ways: Any) -> None:
-    """Add the command."""
     parser = ways.add_parser(
         "review",
         help="summarize review.csv of two reviewers: acceptance and agreement",
@@ -41,14 +40,14 @@ def _review(options: argparse.Namespace) -> tuple[list[str], int]:
     counts = review.counts()
     states = ", ".join(f"{state} {counts[state]:,}" for state in STATES if counts[state])
     total = counted(len(review.questions), "question")
-    lines = [printable(f"{options.folder / REVIEW}: {total}: {states}"), *_agreement(review)]
+    lines = [f"{options.folder / REVIEW}: {total}: {states}", *_agreement(review)]
     disputed = review.ids("disputed")
     if disputed:
         more = f" and {len(disputed) - _SHOWN:,} more" if len(disputed) > _SHOWN else ""
-        lines.append(printable(f"to be discussed: {', '.join(disputed[:_SHOWN])}{more}", 2000))
+        lines.append(f"to be discussed: {', '.join(disputed[:_SHOWN])}{more}")
     if options.out is not None:
         count = write_accepted(options.folder, options.out, review)
-        lines.append(printable(f"{options.out}: {counted(count, 'question')}"))
+        lines.append(f"{options.out}: {counted(count, 'question')}")
         lines += check_and_run(options.out)
     elif counts["accepted"]:
         shown = quoted(options.folder)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def add_way(ways: Any) -> None:
-    """Add the command."""
     parser = ways.add_parser(
         "translate",
         help="translate a dataset folder between English and Chinese, with checks",

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import shares
 from pytest_tablebench.errors import DataError, writing
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
 
 def add_way(ways: Any) -> None:
-    """Add the command."""
     parser = ways.add_parser(
         "treb",
         help="write dataset folders in the format of TReB's samples, without duplicates",
@@ -48,7 +47,7 @@ def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
     lines += [shares("by subtask", done.samples)]
     lines += [shares("left out", left_out)] if left_out.total() else []
     lines += problems[:10]
-    return [printable(line, 400) for line in lines], 0
+    return lines, 0
 
 
 def _read_questions(

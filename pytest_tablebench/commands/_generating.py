@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import counted, printable, split_names
+from pytest_tablebench.util.names import counted, split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import Answer, TableSource
@@ -137,11 +137,11 @@ def write_folder(
     left_out = {reason: number for reason, number in tables.items() if reason != "used"}
     lines = [f"{options.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
     lines += [shares("tables left out", left_out)] if left_out else []
-    lines += [printable(problem, 300) for problem in problems[:10]]
+    lines += problems[:10]
     if not count:
         rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
         raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
-    return [*map(printable, lines), *(then or check_and_run)(options.out)]
+    return [*lines, *(then or check_and_run)(options.out)]
 
 
 def tables_of(options: argparse.Namespace) -> Origin:

@@ -15,7 +15,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import PENDING_CODE
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.results.folder import RUN
-from pytest_tablebench.util.names import printable
 
 FINISHED = (HOLDS, 1, FAILS, UNDECIDED)
 """Exit codes of a session that ran its tests."""
@@ -60,8 +59,7 @@ class Project:
         for argument in self.arguments:
             name = argument.partition("=")[0]
             if name.startswith("--") and name in names:
-                shown = printable(argument, 80)
-                raise SettingsError(f"{shown}: `{self.command}` sets {name} itself")
+                raise SettingsError(f"{argument}: `{self.command}` sets {name} itself")
 
     def plan(self, models: Sequence[str], max_cost: float | None) -> dict[str, dict[str, Any]]:
         """Return the fields of each model's `ModelPlan`, by model; makes no call.
@@ -109,7 +107,7 @@ class Project:
         words += [f"--bench-results={folder}", *_budget(max_cost)]
         words += [f"--bench-baseline={baseline}"] if baseline is not None else []
         sys.stdout.flush()
-        code, shown = _waited(words), printable(model or "the project's model", 80)
+        code, shown = _waited(words), model or "the project's model"
         if code == PENDING_CODE:
             raise PendingAnswers(
                 f"the answers of {shown} are pending in batches: repeat the same command later"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
@@ -21,4 +20,4 @@ def check_and_run(folder: Path) -> list[str]:
 
 def quoted(path: Path) -> str:
     """Return a path, quoted for a shell."""
-    return printable(shlex.quote(str(path)))
+    return shlex.quote(str(path))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
 from pytest_tablebench.commands._generating import count_from_1
-from pytest_tablebench.errors import ModelError, SettingsError, writing
-from pytest_tablebench.util.names import printable, split_names
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.util.names import split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.audit.ranking import Audit
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "audit",
         help="rank gold answers by how likely they are wrong",
@@ -54,12 +54,7 @@ def add_parser(commands: Any) -> None:
         help="share of wrong gold answers before any evidence, between 0 and 1. Default: "
         "estimated, starting at 0.05",
     )
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write all examples with their evidence as JSON"
-    )
-    parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write a page on which people give verdicts"
-    )
+    add_outputs(parser, page="write a page on which people give verdicts")
     parser.add_argument(
         "--blind",
         action="store_true",
@@ -87,7 +82,7 @@ def add_parser(commands: Any) -> None:
         "is the gold, and is asked in both orders. Without --yes, only show the price"
     )
     add_asking(parser, does, flag="--ask", required=False)
-    parser.set_defaults(lines=_audit)
+    parser.set_defaults(answer=_audit)
 
 
 def _share(text: str) -> float:
@@ -101,7 +96,7 @@ def _share(text: str) -> float:
     return value
 
 
-def _audit(options: argparse.Namespace) -> tuple[list[str], int]:
+def _audit(options: argparse.Namespace) -> CommandAnswer:
     reports: Path | None = options.to
     is_export = str(options.runs[0]) == "export" and not options.runs[0].is_dir()
     if is_export:
@@ -110,29 +105,30 @@ def _audit(options: argparse.Namespace) -> tuple[list[str], int]:
             raise SettingsError("audit export needs --to DIR, the folder for the reports")
     elif reports is not None:
         raise SettingsError("--to is for `tablebench audit export RUN... --to DIR`")
-    from pytest_tablebench.reports.audit_text import audit_json, audit_lines
+    from pytest_tablebench.reports.audit import audit_json, audit_report
+    from pytest_tablebench.reports.html.review import write_audit_page
     from pytest_tablebench.results.corrections import read_corrections
 
     corrections = None if options.corrections is None else read_corrections(options.corrections)
     audit, lines = audited(options)
-    if options.json is not None:
-        text = json.dumps(audit_json(audit), indent=2, default=str) + "\n"
-        with writing(f"--json: cannot write {options.json}"):
-            options.json.write_text(text, encoding="ascii")
-    if options.page is not None:
-        from pytest_tablebench.reports.html.review import write_audit_page
+    if reports is not None:
+        from pytest_tablebench.audit.export import write_reports
 
-        write_audit_page(options.page, audit.suspects, corrections=corrections, blind=options.blind)
-        lines.append(f"page: {printable(str(options.page))}")
-    if reports is None:
-        return [*audit_lines(audit, options.top), *lines], 0
-    from pytest_tablebench.audit.export import write_reports
-
-    exported = write_reports(
-        reports, audit.suspects, corrections, top=options.top, force=options.force
+        exported = write_reports(
+            reports, audit.suspects, corrections, top=options.top, force=options.force
+        )
+        lines += [*(f"written: {path}" for path in exported.paths), *exported.notes]
+    return CommandAnswer(
+        audit_report(audit, options.top),
+        audit_json(audit),
+        lines=lines,
+        write_page=partial(
+            write_audit_page,
+            suspects=audit.suspects,
+            corrections=corrections,
+            blind=options.blind,
+        ),
     )
-    written = [f"written: {printable(str(path))}" for path in exported.paths]
-    return [*lines, *written, *map(printable, exported.notes)], 0
 
 
 def audited(options: argparse.Namespace) -> tuple[Audit, list[str]]:
@@ -156,8 +152,7 @@ def audited(options: argparse.Namespace) -> tuple[Audit, list[str]]:
 def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]:
     """Show the price of the judge's calls; with `--yes` make them and rank again."""
     from pytest_tablebench.audit.asking import questions, with_verdicts
-    from pytest_tablebench.reports.audit_text import judge_counts_line
-    from pytest_tablebench.reports.judge_text import plan_line
+    from pytest_tablebench.reports.judges import plan_sentence, preference_sentence
 
     chosen = list(questions(audit, top=options.ask_top))
     with open_client(options, []) as client:
@@ -165,10 +160,10 @@ def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]
             plans = client.plans(question.converse() for question in chosen)
         except ModelError as error:
             raise SettingsError(f"--ask: {error}") from None
-        lines = ["", *(f"at most: {plan_line(plan)}" for plan in plans)]
+        lines = [f"at most: {plan_sentence(plan)}" for plan in plans]
         if sum(plan.calls for plan in plans) and not options.yes:
             return audit, [*lines, "nothing was asked; add --yes to ask"]
         outcomes = client.converse(question.converse() for question in chosen)
         judged = with_verdicts(audit, chosen, outcomes, options.model)
-        counts = judge_counts_line(options.model, judged.counts)
+        counts = preference_sentence(options.model, judged.counts)
         return judged.audit, [*lines, counts, *cost_lines(client.spent)]

@@ -13,7 +13,6 @@ from pytest_tablebench.util.programs import program
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "compare",
         help="show what changed from one run to another",

@@ -17,7 +17,7 @@ def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"), help="your shell"
     )
-    parser.set_defaults(lines=lambda options: ([_script(program, options.shell)], 0))
+    parser.set_defaults(run=lambda options: print(_script(program, options.shell)))
 
 
 def _script(program: argparse.ArgumentParser, shell: str) -> str:

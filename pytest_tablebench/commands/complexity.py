@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "complexity",
         help="measure how complex tables are, by rule and by a model",

@@ -22,7 +22,6 @@ _FORMATS = {
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "convert",
         help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture",
@@ -56,8 +55,7 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
     written = options.table if options.sheet is None else f"{options.table}#{options.sheet}"
     content = serialize(_table(written), _FORMATS[options.to])
     if options.out is None:
-        # Line ends stay; other control characters of a cell must not reach a terminal.
-        return [printable(line, len(line) or 1) for line in str(content).split("\n")], 0
+        return str(content).split("\n"), 0
     pieces = content if isinstance(content, tuple) else (content,)
     lines = []
     for number, piece in enumerate(pieces, start=1):
@@ -66,7 +64,7 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
             path = path.with_name(f"{path.stem}-{number}{path.suffix}")
         with writing(f"--out: cannot write {path}"), path.open("xb") as file:
             file.write(piece if isinstance(piece, bytes) else piece.encode())
-        lines.append(printable(str(path)))
+        lines.append(str(path))
     return lines, 0
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -21,8 +20,8 @@ def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
         source = dataset.open(folder)
         if source.example_ids(1) or not source.problems:
             return "installed", ""
-        return "unusable", printable(str(source.problems[0]))
+        return "unusable", str(source.problems[0])
     except DataMissing:
         return "missing", how_to_get(dataset.fetch, folder)
     except DataError as error:
-        return "unusable", printable(str(error))
+        return "unusable", str(error)

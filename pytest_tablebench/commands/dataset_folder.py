@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Any) -> None:
-    """Add both commands to the `tablebench` parser."""
     new = commands.add_parser(
         "new",
         help="write a small dataset folder to start from",

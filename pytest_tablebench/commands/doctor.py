@@ -41,7 +41,6 @@ Finding = tuple[State, str]
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "doctor",
         help="check what works on this machine, and what to do about the rest",

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.interchange.community_evals import HubTask
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "export",
         help="write a run in the format of another tool",
@@ -89,8 +87,7 @@ def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, Hub
         match = _HUB_TASK.fullmatch(text)
         if match is None:
             raise SettingsError(
-                f"--hub-dataset: {printable(text, 80)!r} is not NAME=DATASET:TASK, such as "
-                f"hle=cais/hle:default"
+                f"--hub-dataset: {text!r} is not NAME=DATASET:TASK, such as hle=cais/hle:default"
             )
         name, dataset, task = match.groups()
         tasks[name] = HubTask(dataset, task, pinned.get(dataset))
@@ -138,4 +135,4 @@ def _export(options: argparse.Namespace) -> tuple[list[str], int]:
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         written = write(run, folder, **fields)
-    return [f"wrote {printable(str(path))}" for path in written], 0
+    return [f"wrote {path}" for path in written], 0

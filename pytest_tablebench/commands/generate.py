@@ -21,7 +21,6 @@ from pytest_tablebench.commands._generating import (
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command with its subcommands."""
     parser = commands.add_parser(
         "generate",
         help="write a dataset folder with questions about tables",

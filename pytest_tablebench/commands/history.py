@@ -11,7 +11,6 @@ from pytest_tablebench.errors import DataError
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "history",
         help="show the figures of runs over time, and what changed between them",

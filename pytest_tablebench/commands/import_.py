@@ -11,11 +11,9 @@ from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.util.names import printable
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "import",
         help="write another tool's results as a run folder",
@@ -67,7 +65,7 @@ def _import(options: argparse.Namespace) -> tuple[list[str], int]:
         imported = import_run(evaluations, options.out, model=options.model)
     compared = compared_lines(evaluations) if options.form == "helm" else []
     lines = [*imported, *compared]
-    return [*lines, f"run folder: {printable(str(options.out))}"], 0
+    return [*lines, f"run folder: {options.out}"], 0
 
 
 def _tags(dataset: str) -> Mapping[str, str]:

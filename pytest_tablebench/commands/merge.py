@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "merge",
         help="join the parts of a run (--bench-shard) and judge its gates",

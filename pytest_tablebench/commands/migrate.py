@@ -16,7 +16,7 @@ from pytest_tablebench.commands.outputs import (
     show_answer,
 )
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import counted, printable, slug
+from pytest_tablebench.util.names import counted, slug
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.migration import Migration
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "migrate",
         help="decide whether a new model may replace the old one",
@@ -109,12 +108,11 @@ def _checked(options: argparse.Namespace) -> list[str]:
         raise SettingsError("a model's name is empty")
     if options.old in options.new:
         raise SettingsError(
-            f"OLD and NEW are the same model, {printable(options.old, 80)}; name the model that "
-            f"may replace it"
+            f"OLD and NEW are the same model, {options.old}; name the model that may replace it"
         )
     for number, model in enumerate(models):
         if model in models[:number]:
-            raise SettingsError(f"{printable(model, 80)} is named twice; name each candidate once")
+            raise SettingsError(f"{model} is named twice; name each candidate once")
     if not 0 <= options.margin < 1:
         raise SettingsError(
             f"--margin takes a share from 0 to below 1, such as 0.01, not {options.margin:g}"
@@ -132,7 +130,6 @@ def _plan_lines(
 
     others = [name for name in plans if name not in models]
     lines = [f"plan: {models[0]} and {counted(len(models) - 1, 'candidate')}"]
-    lines = [printable(line) for line in lines]
     lines += [f"  {line}" for line in terminal_lines([plan_table([*models, *others], plans)])]
     costs = [plan["cost_usd"] for plan in plans.values() if plan["calls"]]
     total = sum(cost for cost in costs if cost is not None)
@@ -160,7 +157,7 @@ def _missing_keys(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]])
         keys = [name for name in names if "KEY" in name or "TOKEN" in name]
         if keys:
             lines.append(
-                f"{printable(model, 80)}: {counted(plan['calls'], 'answer')} missing from the "
+                f"{model}: {counted(plan['calls'], 'answer')} missing from the "
                 f"store, and no key to ask for them: set {', '.join(keys)}"
             )
     return lines

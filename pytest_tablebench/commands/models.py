@@ -19,7 +19,6 @@ RESULTS = "tablebench-results"
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "models",
         help="show the models that you use, when they retire, and their prices",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,21 +31,30 @@ class CommandAnswer:
         content: the same as JSON values.
         code: the exit code.
         lines: what to do next, printed below the report.
+        write_page: writes a page for people to work on in place of the report's.
     """
 
     document: Document
     content: Any
     code: int = 0
     lines: Sequence[str] = ()
+    write_page: Callable[[Path], None] | None = None
 
 
 def add_outputs(
-    parser: argparse.ArgumentParser, *, json: Sequence[str] = (), markdown: Sequence[str] = ()
+    parser: argparse.ArgumentParser,
+    *,
+    json: Sequence[str] = (),
+    markdown: Sequence[str] = (),
+    page: str = "write the report as a page",
 ) -> None:
-    """Add `--json`, `--page` and `--markdown`, with further names of the first and the last."""
+    """Add `--json`, `--page` and `--markdown`, with further names of the first and the last.
+
+    `page` is the help of `--page`.
+    """
     for flags, text in (
         (["--json", *json], "write the same as JSON; `-` prints it instead of the report"),
-        (["--page"], "write the report as a page"),
+        (["--page"], page),
         (["--markdown", *markdown], "write the report as Markdown, such as for a pull request"),
     ):
         parser.add_argument(*flags, type=Path, metavar="FILE", help=text)
@@ -74,13 +84,13 @@ def show_answer(options: argparse.Namespace, answer: CommandAnswer) -> int:
         print_lines(terminal_lines(answer.document.blocks, width=width))
     lines = [*write_outputs(options, answer), *answer.lines]
     if lines and options.json != TERMINAL:
-        print_lines(["", *map(printable, lines)])
+        print_lines(["", *lines] if answer.document.blocks else lines)
     return answer.code
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines at once."""
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    """Print lines at once; control characters of any of them become visible escapes."""
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
     sys.stdout.flush()
 
 
@@ -91,7 +101,8 @@ def write_outputs(options: argparse.Namespace, answer: CommandAnswer) -> Iterato
     from pytest_tablebench.util.files import write_whole
 
     if options.page is not None:
-        save_document(answer.document, options.page)
+        write_page = answer.write_page or partial(save_document, answer.document)
+        write_page(options.page)
         yield f"page: {options.page}"
     for name in ("json", "markdown"):
         file = getattr(options, name)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "rejudge",
         help="judge stored answers again: other gates, thresholds, metrics",
@@ -101,14 +100,14 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.documents.terminal import terminal_lines
     from pytest_tablebench.reports.gates import gate_blocks
-    from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
+    from pytest_tablebench.reports.judges import agreement_sentences, flip_sentences, plan_sentence
     from pytest_tablebench.reports.summary import closing_blocks
     from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_of(options)
     judged = _judge(options.run, settings, options, options.judge)
-    plan = [plan_line(judged.plan)] if judged.plan is not None else []
+    plan = [plan_sentence(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not options.yes:
         return [*plan, "nothing was asked or written; add --yes to ask"], 0
     summary = summary_of(judged.run)
@@ -123,8 +122,8 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     lines = [
         *_change_lines(judged),
         *plan,
-        *agreement_lines(judged.agreement),
-        *flip_lines(judged.flips),
+        *agreement_sentences(judged.agreement),
+        *flip_sentences(judged.flips),
         *terminal_lines(closing_blocks(summary, judged.run.facts)),
     ]
     if verdict.gates:

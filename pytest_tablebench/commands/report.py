@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "report",
         help="write tables, figures and a leaderboard of runs",

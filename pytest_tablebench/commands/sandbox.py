@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pytest_tablebench.util.names import printable
-
 TRIED = (
     "A program tried to write and read outside its folder, to reach the network, to start a",
     "process, to see variables of the environment, and to signal or kill the processes around it.",
@@ -14,7 +12,6 @@ TRIED = (
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "sandbox",
         help="test which sandboxes for models' programs work on this machine",
@@ -38,7 +35,7 @@ def _sandbox(options: argparse.Namespace) -> tuple[list[str], int]:
     for attempt in tried:
         state = "used" if attempt is used else "holds" if attempt.why is None else "no"
         reason = attempt.backend.holds if attempt.why is None else attempt.why
-        lines.append(f"{attempt.backend.name:<11} {state:<6} {printable(reason)}")
+        lines.append(f"{attempt.backend.name:<11} {state:<6} {reason}")
     if used is None:
         lines.append("Cases whose answer is a program have no answer here (no_sandbox).")
     limits = ", ".join(f"{name} {value:g}" for name, value in vars(Limits()).items())

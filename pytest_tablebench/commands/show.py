@@ -18,7 +18,6 @@ MOST = 5
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "show",
         help="show one case of a run: prompt, reply, score",

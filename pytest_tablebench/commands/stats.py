@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "stats",
         help="count the questions, tables, sizes and kinds of datasets",

@@ -22,7 +22,6 @@ UNUSED_FOLDER = "translations"
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "store",
         help="work on stored answers: sync, stats, verify, compact",

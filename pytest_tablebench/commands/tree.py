@@ -17,7 +17,6 @@ PAGES = (".html", ".htm")
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "tree",
         help="show the tree of a table's headers",

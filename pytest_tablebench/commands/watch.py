@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs, add_yes, show_answer
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.drift import History, HistoryEntry
@@ -29,7 +29,6 @@ _AGE = timedelta(days=2)
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
         "watch",
         help="find out whether a model has changed, from one look a day",
@@ -186,7 +185,7 @@ def _opened(options: argparse.Namespace, kind: str, now: datetime) -> str:
     is_open = re.fullmatch(rf"{kind}-\d{{14}}", identity) is not None
     if not is_open or now - begun > _AGE:
         identity, begun = _identity(kind, now), now
-    with writing(f"--folder: cannot write into {printable(str(folder))}"):
+    with writing(f"--folder: cannot write into {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps({"id": identity, "begun": begun.isoformat()}) + "\n")
         shutil.rmtree(folder / identity, ignore_errors=True)  # its answers are in the store

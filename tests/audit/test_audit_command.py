@@ -71,11 +71,10 @@ def test_the_command_prints_a_table(runs: list[Path], capsys: pytest.CaptureFixt
     assert audit(runs, "--top", "2") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "40 examples; voters: m0, m1, m2"
-    [header] = [number for number, line in enumerate(lines) if line.split()[:1] == ["example"]]
-    assert lines[header + 1].split()[:2] == ["1", f"starter/{examples(NUMBERS)[WRONG].id}"]
-    assert "3 of 3 voters answer 松原" in lines[header + 1]
-    assert lines[header + 2].split()[0] == "2"
-    assert lines[header + 3] == ""
+    first = lines.index(f"starter/{examples(NUMBERS)[WRONG].id}")
+    assert lines[first + 3] == "  preferred: 松原"
+    assert lines[first + 4].startswith("  main reason: 3 of 3 voters answer 松原")
+    assert len([line for line in lines if line.startswith("starter/")]) == 2
     assert lines[-1].startswith("note: no run executed programs")
 
 
@@ -169,8 +168,8 @@ def test_only_a_different_gold_elsewhere_is_added() -> None:
     [
         (["--dataset", "starte"], "unknown dataset 'starte'; did you mean 'starter'?"),
         (
-            ["--bench-data", "nowhere", "--json", "no/file.json"],
-            "--json: cannot write no/file.json",
+            ["--bench-data", "nowhere", "--json", f"{__file__}/audit.json"],
+            f"--json: cannot write {__file__}/audit.json",
         ),
     ],
 )
@@ -217,16 +216,6 @@ def test_datasets_that_cannot_be_opened_are_left_out(
     output = capsys.readouterr().out
     assert "note: starter is left out: starter: tables.jsonl" in output
     assert "note: no example of these runs could be audited" in output
-
-
-def test_output_is_printable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = "\x1b[31m\n::error::x"
-    pairs = [(example, hostile) for example in examples(5)]
-    run_folders = [write_starter_run(tmp_path / name, pairs) for name in ("a", "b")]
-    assert audit(run_folders) == 0
-    output = capsys.readouterr().out
-    assert "\x1b" not in output
-    assert not any(line.lstrip().startswith("::") for line in output.splitlines())
 
 
 def test_a_page_and_reports_for_authors(

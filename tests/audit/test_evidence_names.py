@@ -12,7 +12,8 @@ from pytest_tablebench.audit.export import write_reports
 from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES
 from pytest_tablebench.audit.ranking import Audit
 from pytest_tablebench.audit.suspects import Evidence, EvidenceKind
-from pytest_tablebench.reports.audit_text import audit_json, audit_lines
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.audit import audit_json, audit_report
 from pytest_tablebench.reports.html.review import write_audit_page
 from pytest_tablebench.results.corrections import (
     WITH_ANSWERS,
@@ -38,7 +39,8 @@ def test_evidence_is_on_the_page_in_reports_and_in_the_terminal(
     [line] = (tmp_path / "out" / "wikitq.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["evidence"][0]["kind"] == kind
     audit = Audit((item,), ("m0",), {}, {}, ())
-    assert any("The only reason." in line for line in audit_lines(audit, 1))
+    lines = terminal_lines(audit_report(audit, 1).blocks)
+    assert any("The only reason." in line for line in lines)
     assert audit_json(audit)["suspects"][0]["evidence"][0]["kind"] == kind
 
 

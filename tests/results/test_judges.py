@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.reports.judge_text import flip_lines
+from pytest_tablebench.reports.judges import flip_sentences
 from pytest_tablebench.results.judges import (
     agreement_of,
     flips_of,
@@ -72,5 +72,5 @@ def test_flips_count_changed_marks_and_verdicts() -> None:
     assert (flips.higher, flips.lower, flips.to_right, flips.to_wrong) == (6, 3, 5, 1)
     assert [flip.case_id for flip in flips.largest][:2] == ["d/0/html/none", "d/1/html/none"]
     assert [flip.is_verdict for flip in flips.largest] == [True] * 6 + [False] * 3
-    assert len(flip_lines(flips)) == 1 + 9
-    assert flip_lines(flips_of(before, before)) == []
+    assert len(list(flip_sentences(flips))) == 1 + 9
+    assert list(flip_sentences(flips_of(before, before))) == []

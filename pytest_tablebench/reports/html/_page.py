@@ -26,7 +26,7 @@ from pytest_tablebench.reports.html._compared import marks_of, points, records_b
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from pytest_tablebench.reports.labels_text import judged_lines
+from pytest_tablebench.reports.labels import judged_lines
 from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.reports.scores import PARTS
 from pytest_tablebench.results import Record
