@@ -128,7 +128,7 @@ def _beside(folder: Path) -> Path:
 
 
 def _page(report: PaperReport, page: Path, marks: Marks | None) -> list[str]:
-    from pytest_tablebench.reports.html.board import write_leaderboard
+    from pytest_tablebench.reports.leaderboard import write_leaderboard
     from pytest_tablebench.reports.publish import republish_page
 
     problems: list[str] = []

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_tablebench.documents.canvas import (
     BLUE,
@@ -191,9 +192,15 @@ def sequence_plot(
     return Plot(title, text, canvas.svg(), wide=True)
 
 
+def drawn_plot(title: str, plot: Plot) -> Plot:
+    """Return a figure that matplotlib has drawn, with its title."""
+    return replace(plot, title=title)
+
+
 CHARTS: Mapping[str, Callable[..., Plot | None]] = {
     "bands": band_plot,
     "bars": win_rate_plot,
+    "drawn": drawn_plot,
     "histogram": histogram_plot,
     "history": history_plot,
     "sequence": sequence_plot,

@@ -117,10 +117,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a table. `rank` is `whole` for a total and `part` for a part of the row above."""
+    """A row of a table.
+
+    `rank` is `whole` for a total, `part` for a part of the row above, and `own` for a row of the
+    reader's own among others.
+    """
 
     cells: Sequence[Cell]
-    rank: Literal["", "whole", "part"] = ""
+    rank: Literal["", "whole", "part", "own"] = ""
 
 
 @dataclass(frozen=True, slots=True)

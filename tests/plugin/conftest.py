@@ -20,6 +20,7 @@ from typing import Any
 
 import httpcore  # noqa: F401
 import httpx  # noqa: F401
+import jinja2  # noqa: F401
 import matplotlib.backends.backend_agg
 import matplotlib.backends.backend_svg
 import matplotlib.figure  # noqa: F401

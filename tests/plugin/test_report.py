@@ -20,7 +20,7 @@ import matplotlib.image
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.reports.html import board
+from pytest_tablebench.reports import leaderboard
 from tests.support.matrix import reduced
 from tests.support.toy_bench import ADA, BO, Bench
 
@@ -32,7 +32,7 @@ GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the figures in the page of several runs; `test_report_of_two_models` draws them."""
-    monkeypatch.setattr(board, "write_plots", lambda *_: {})
+    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
 
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -9,8 +9,8 @@ from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.papers.report import write_report
 from pytest_tablebench.papers.runs import load_runs
-from pytest_tablebench.reports.html import board as board_module
-from pytest_tablebench.reports.html.board import write_leaderboard
+from pytest_tablebench.reports import leaderboard
+from pytest_tablebench.reports.leaderboard import write_leaderboard
 from pytest_tablebench.results import Record
 from tests.support.page_runs import record, write_run
 
@@ -23,7 +23,7 @@ PUBLISHED_TREB = 34
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the plots, which `test_page.py` tests."""
-    monkeypatch.setattr(board_module, "write_plots", lambda *_: {})
+    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
 
 
 def read_page(path: Path) -> BeautifulSoup:
@@ -70,14 +70,14 @@ def test_each_mode_of_a_run_is_ranked_and_published_rows_follow(tmp_path: Path) 
         ("both (direct, image)", "0.000", "$0.2500"),
     ]
     board = section(soup, "RealHiTBench leaderboard")
-    own_rows = [[cell.text for cell in row("td")[:4]] for row in board.select("tr.own")]
+    own_rows = [[cell.text for cell in row(["th", "td"])[:4]] for row in board.select("tr.own")]
     assert own_rows == [
         ["both", "this run", "text", "direct"],
         ["both", "this run", "text", "treethinker"],
         ["both", "this run", "image", "direct"],
         ["again", "this run", "text", "treethinker"],
     ]
-    printed = [row("td")[1].text for row in board.select("tbody tr:not(.own)")]
+    printed = [row(["th", "td"])[1].text for row in board.select("tbody tr:not(.own)")]
     assert len(printed) == PUBLISHED_REALHIT
     assert all(source.startswith("published, Table") for source in printed)
 
@@ -99,7 +99,7 @@ def test_published_rows_of_treb_are_listed_with_a_run(tmp_path: Path) -> None:
     write_leaderboard(folders, tmp_path / "board.html")
     soup = read_page(tmp_path / "board.html")
     board = section(soup, "TReB leaderboard")
-    assert {row("td")[0].text for row in board.select("tr.own")} == {"a", "b"}
+    assert {row(["th", "td"])[0].text for row in board.select("tr.own")} == {"a", "b"}
     assert len(board.select("tbody tr:not(.own)")) == PUBLISHED_TREB
 
 
@@ -119,6 +119,6 @@ def test_the_page_of_a_report_reuses_its_analyses(
     ]
     report = write_report(load_runs(folders), tmp_path / "report", plots=False)
     write_leaderboard(folders, tmp_path / "alone.html")
-    monkeypatch.delattr(board_module, "analysis_of")
+    monkeypatch.delattr(leaderboard, "analysis_of")
     write_leaderboard(folders, tmp_path / "beside.html", report=report)
     assert (tmp_path / "beside.html").read_bytes() == (tmp_path / "alone.html").read_bytes()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from pytest_tablebench.reports.html import board, write_page
-from pytest_tablebench.reports.html.board import write_leaderboard
+from pytest_tablebench.reports import leaderboard
+from pytest_tablebench.reports.html import write_page
+from pytest_tablebench.reports.leaderboard import write_leaderboard
 from tests.support.page_files import text_of
 from tests.support.page_runs import make_records, record, write_run
 
@@ -38,7 +39,7 @@ def test_the_leaderboard_ranks_runs_and_shows_plots(tmp_path: Path) -> None:
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the plots; the test above draws them all."""
-    monkeypatch.setattr(board, "write_plots", lambda *_: {})
+    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
 
 
 def test_equal_models_share_a_rank_and_equal_formats_a_place(

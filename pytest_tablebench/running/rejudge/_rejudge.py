@@ -230,7 +230,7 @@ def _run_data(
     run_data["rejudged"] = {
         "origin": str(path),
         "compat": run.compat,
-        "thresholds": run.entries.get("thresholds"),
+        "thresholds": dict(run.thresholds),
         "version": version,
     }
     if thresholds:
