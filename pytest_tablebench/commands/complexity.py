@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client, plan_lines
 from pytest_tablebench.commands._generating import tables_of
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import DataError, TableError, writing
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation
@@ -37,7 +38,8 @@ def add_parser(commands: Any) -> None:
         "-o", "--out", type=Path, metavar="DIR", help="folder for complexity.csv and the map"
     )
     add_asking(parser, "model that also judges the complexity", required=False)
-    parser.set_defaults(lines=_complexity)
+    add_outputs(parser)
+    parser.set_defaults(answer=_complexity)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class _MeasuredTable:
     shows: str
 
 
-def _complexity(options: argparse.Namespace) -> tuple[list[str], int]:
+def _complexity(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.complexity import complexity_report
+
     measured, problems = _measure(options)
     if not measured:
         raise DataError("; ".join(["no table can be measured", *problems[:3]]))
@@ -58,8 +62,10 @@ def _complexity(options: argparse.Namespace) -> tuple[list[str], int]:
     if not was_asked:
         lines.append("the model was not asked; add --yes to ask")
     table = _table(measured, marks)
-    lines = [*_shown(table, marks), *problems[:10], *lines]
-    return [*lines, *(_written(options.out, table, measured, marks) if options.out else [])], 0
+    if options.out:
+        lines += _written(options.out, table, measured, marks)
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return CommandAnswer(complexity_report(table, problems), rows, lines=lines)
 
 
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
@@ -79,7 +85,7 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
                 source.name, complexity(table), latex_tokens(table), text_of(table)
             )
         except (DataError, TableError, RefusedError) as error:
-            problems.append(printable(f"{source.name} is left out: {error}", 300))
+            problems.append(f"{source.name} is left out: {error}")
         else:
             measured.append(entry)
     return measured, problems
@@ -145,29 +151,6 @@ def _score(marks: Sequence[int]) -> int:
     return Complexity(*marks[:4]).score
 
 
-def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
-    """Return the figures as lines, without the model's dimensions, and the agreement of both."""
-    from dataclasses import replace
-
-    from pytest_tablebench.documents.formats import number
-    from pytest_tablebench.papers.table import terminal_lines
-    from pytest_tablebench.results.judges import rank_correlation
-
-    width = 8 if marks is not None else 7
-    lines = terminal_lines(
-        replace(table, columns=table.columns[:width], rows=tuple(row[:width] for row in table.rows))
-    )
-    pairs = [
-        (float(str(row[2])), float(_score(table_marks)))
-        for row, table_marks in zip(table.rows, marks or [None] * len(table.rows), strict=True)
-        if table_marks is not None
-    ]
-    if pairs:
-        rank = number(rank_correlation(*map(list, zip(*pairs, strict=True))))
-        lines.append(f"rule and model over {counted(len(pairs), 'table')}: rank correlation {rank}")
-    return lines
-
-
 def _written(
     out: Path, table: PaperTable, measured: Sequence[_MeasuredTable], marks: _Marks | None
 ) -> list[str]:
@@ -191,4 +174,4 @@ def _written(
         (out / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
         files = write_plots({"tables": {"": points}}, out, ["complexity_tokens"])
     drawn = files["complexity_tokens"][0]
-    return [f"figures: {printable(str(out / table.name))}.csv", f"map: {printable(str(drawn))}"]
+    return [f"figures: {out / table.name}.csv", f"map: {drawn}"]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._suites import check_and_run
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.datasets.described import SETTINGS_FILE
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset, Problem
+    from pytest_tablebench.datasets.folder import FolderCheck
 
 
 def add_parsers(commands: Any) -> None:
@@ -53,7 +54,8 @@ def add_parsers(commands: Any) -> None:
         action="store_true",
         help="fix mistakes that have only one possible correction, and list them",
     )
-    check.set_defaults(lines=_check)
+    add_outputs(check)
+    check.set_defaults(answer=_check)
 
 
 def _new(options: argparse.Namespace) -> tuple[list[str], int]:
@@ -65,7 +67,7 @@ def _new(options: argparse.Namespace) -> tuple[list[str], int]:
     if folder is None:
         raise SettingsError("name a new folder: tablebench new DIR")
     names = write_example(folder)
-    return [f"{printable(str(folder))}: {', '.join(names)}", *check_and_run(folder)], 0
+    return [f"{folder}: {', '.join(names)}", *check_and_run(folder)], 0
 
 
 def _describe(questions: Path, folder: Path | None) -> list[str]:
@@ -81,11 +83,11 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
             shutil.copyfile(questions, folder / questions.name)
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
-    lines = [printable(line, 200) for line in write_guess(place, questions.name)]
-    return [f"{printable(str(place / SETTINGS_FILE))}:", *lines, *check_and_run(place)]
+    lines = write_guess(place, questions.name)
+    return [f"{place / SETTINGS_FILE}:", *lines, *check_and_run(place)]
 
 
-def _check(options: argparse.Namespace) -> tuple[list[str], int]:
+def _check(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.datasets.folder import (
         FolderDataset,
         check_dataset,
@@ -93,6 +95,7 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
         fix_dataset,
         folder_datasets,
     )
+    from pytest_tablebench.reports.folder_check import folder_report
     from pytest_tablebench.running.builtins import command_registry
 
     data: Path = options.folder.parent if options.folder.name == SETTINGS_FILE else options.folder
@@ -111,26 +114,30 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
         "metric": list(registry.metrics),
         "chain": list(registry.postprocessors),
     }
-    lines, code = [], 0
+    checks: list[tuple[str, FolderCheck, list[str]]] = []
     for dataset in datasets:
-        place = data / dataset.folder
+        place, repairs = data / dataset.folder, []
         if not isinstance(dataset, FolderDataset):
             checked = check_described(dataset, place, names)
         else:
-            if options.fix:
-                done = fix_dataset(dataset, place)
-                lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
+            repairs = fix_dataset(dataset, place) if options.fix else []
             checked = check_dataset(dataset, place, names)
-        correction_problems = tuple(_of_corrections(dataset, place))
-        checked = replace(checked, problems=(*checked.problems, *correction_problems))
-        lines += [printable(str(problem), 400) for problem in checked.problems]
-        lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())
-        problems = counted(len(checked.problems), "problem") if checked.problems else "no problem"
-        questions = counted(sum(checked.kinds.values()), "question")
-        lines.append(f"{dataset.name}: {questions}{f' ({kinds})' if kinds else ''}, {problems}")
-        code = 1 if checked.problems else code
-    return lines, code
+        problems = (*checked.problems, *_of_corrections(dataset, place))
+        checks.append((dataset.name, replace(checked, problems=problems), repairs))
+    return CommandAnswer(
+        folder_report(checks),
+        [
+            {
+                "dataset": name,
+                "kinds": check.kinds,
+                "problems": [asdict(problem) for problem in check.problems],
+                "notes": check.notes,
+                "fixed": repairs,
+            }
+            for name, check, repairs in checks
+        ],
+        int(any(check.problems for _, check, _ in checks)),
+    )
 
 
 def _of_corrections(dataset: Dataset, folder: Path) -> Iterator[Problem]:

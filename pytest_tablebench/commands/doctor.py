@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import open_client
 from pytest_tablebench.commands.data_state import data_state
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
 from pytest_tablebench.running.front_check import LONGEST, SHORTEST, front_check
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
-State = Literal["ok", "-", "NO"]
-"""`ok`: works. `-`: missing, but not every run needs it. `NO`: missing, and every run needs it."""
+if TYPE_CHECKING:
+    from pytest_tablebench.reports.doctor import Finding
 
 OTHER_KEYS = {
     "AWS_ACCESS_KEY_ID": "bedrock",
@@ -35,9 +36,6 @@ OTHER_KEYS = {
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 SMALLEST_DISK = 1 << 30
-
-Finding = tuple[State, str]
-"""The result of one check: its state and text."""
 
 
 def add_parser(commands: Any) -> None:
@@ -68,11 +66,14 @@ def add_parser(commands: Any) -> None:
         help=f"the length of that prompt. Default: {LONGEST:,}",
     )
     parser.add_argument("--bench-api-base", metavar="URL", help="address of the model's server")
-    parser.set_defaults(lines=_doctor)
+    add_outputs(parser)
+    parser.set_defaults(answer=_doctor)
 
 
-def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
-    """Return a line for each check, and 1 if one of them prevents every run."""
+def _doctor(options: argparse.Namespace) -> CommandAnswer:
+    """Return the result of each check, and 1 if one of them prevents every run."""
+    from pytest_tablebench.reports.doctor import doctor_report
+
     settings = Settings(data=options.bench_data, store=options.bench_store)
     looks: tuple[Callable[[Settings], Finding], ...] = (
         _python,
@@ -90,16 +91,11 @@ def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
     findings = {look.__name__.strip("_"): _looked(look, settings) for look in looks}
     if options.model is not None:
         findings["prompt"] = _looked(lambda _: _prompt(options), settings)
-    width = max(map(len, findings))
-    lines = [
-        f"{name:<{width}}  {finding[0]:<2}  {printable(finding[1])}"
-        for name, finding in findings.items()
-    ]
-    broken = [name for name, (state, _) in findings.items() if state == "NO"]
-    if broken:
-        return [*lines, f"Fix before a run: {', '.join(broken)}."], 1
-    first = f"pytest --pyargs {SUITES}.test_starter --bench-limit=5"
-    return [*lines, f"Ready: {first}"], 0
+    return CommandAnswer(
+        doctor_report(findings, f"pytest --pyargs {SUITES}.test_starter --bench-limit=5"),
+        {name: {"state": state, "text": text} for name, (state, text) in findings.items()},
+        int(any(state == "NO" for state, _ in findings.values())),
+    )
 
 
 def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
@@ -120,10 +116,9 @@ def _prompt(options: argparse.Namespace) -> Finding:
     )
     with open_client(asking, []) as client:
         [outcome] = client.converse([front_check(options.tokens)])
-    name = printable(options.model, 80)
     if isinstance(outcome, Exception):
-        return "NO", f"{name}: {outcome}"
-    return ("ok" if outcome.lost is None else "NO"), f"{name}: {outcome.text}"
+        return "NO", f"{options.model}: {outcome}"
+    return ("ok" if outcome.lost is None else "NO"), f"{options.model}: {outcome.text}"
 
 
 def _python(_: Settings) -> Finding:
@@ -203,7 +198,7 @@ def _store(settings: Settings) -> Finding:
 
 def _retirement(settings: Settings) -> Finding:
     from pytest_tablebench.config.project_file import project_models
-    from pytest_tablebench.reports.retirement_text import SOON, retirement_line
+    from pytest_tablebench.reports.retirement import SOON, retirement_line
     from pytest_tablebench.running.model_listing import facts_of
     from pytest_tablebench.store import Store
     from pytest_tablebench.store.upkeep import facts_by_model

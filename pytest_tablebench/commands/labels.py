@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
-from pytest_tablebench.documents.document import Document
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import counted, out_of
 
 if TYPE_CHECKING:
+    from pytest_tablebench.documents.document import Document
     from pytest_tablebench.results.labelled_cases import LabelledCases
     from pytest_tablebench.results.run import Run
 
@@ -64,6 +64,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _labels(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.html.review import write_label_page
     from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
     from pytest_tablebench.results.label_cases import label_cases
@@ -134,6 +135,7 @@ def _report(run: Run, labelled: LabelledCases) -> tuple[Document, Any, list[str]
     """Return the report and its content, or what to do if there are no labels."""
     from pytest_tablebench.claims.calibration import calibrate, summary_entry
     from pytest_tablebench.claims.people import people_agreement
+    from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.labels import labels_report
 
     calibration = calibrate(labelled, judge=run.facts.judge, model=run.facts.model)

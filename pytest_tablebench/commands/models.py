@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.store.upkeep import Survey
@@ -37,13 +36,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    parser.set_defaults(lines=_models)
+    add_outputs(parser)
+    parser.set_defaults(answer=_models)
 
 
-def _models(options: argparse.Namespace) -> tuple[list[str], int]:
+def _models(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.config.project_file import project_models
-    from pytest_tablebench.reports.models_text import models_lines
+    from pytest_tablebench.reports.models import models_report
     from pytest_tablebench.results.folder import search_runs
     from pytest_tablebench.running.model_listing import list_models
 
@@ -54,13 +53,8 @@ def _models(options: argparse.Namespace) -> tuple[list[str], int]:
     survey, problems = _survey(options)
     models, unread = list_models(survey, runs, project_models(folder))
     problems += [problem for search in searches for problem in search.problems] + unread
-    if options.json:
-        content = {"models": [model.to_json() for model in models], "problems": problems}
-        return [json.dumps(content, indent=2)], 0
-    lines = [f"note: {printable(problem)}" for problem in problems]
-    if not models:
-        return [*lines, "no model is in the store, in run folders or in the configuration"], 0
-    return [*models_lines(models), *lines], 0
+    content = {"models": [model.to_json() for model in models], "problems": problems}
+    return CommandAnswer(models_report(models, problems), content)
 
 
 def _survey(options: argparse.Namespace) -> tuple[Survey | None, list[str]]:

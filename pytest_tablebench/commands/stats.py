@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -38,8 +39,8 @@ def add_parser(commands: Any) -> None:
         "-o", "--out", type=Path, metavar="DIR", help="folder for tables, figures and JSON"
     )
     parser.add_argument("--no-plots", action="store_true", help="write no figures")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
-    parser.set_defaults(lines=_stats)
+    add_outputs(parser)
+    parser.set_defaults(answer=_stats)
 
 
 def _positive(text: str) -> int:
@@ -48,11 +49,11 @@ def _positive(text: str) -> int:
     return int(text[:9])
 
 
-def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
+def _stats(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.datasets.statistics import joined_facts, statistics_of
     from pytest_tablebench.reports.data import (
         statistics_json,
-        statistics_lines,
+        statistics_report,
         write_statistics,
     )
 
@@ -74,16 +75,12 @@ def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
         raise DataError("; ".join(missing[:3]))
     statistics = [statistics_of(name, benchmarks[name], part) for name, part in facts.items()]
     whole = statistics_of("all", "", joined_facts(facts)) if len(facts) > 1 else None
-    if options.json:
-        lines = [statistics_json(statistics, whole)]
-    else:
-        lines = [f"left out: {printable(text, 300)}" for text in missing]
-        lines += statistics_lines(statistics, whole)
+    lines = []
     if options.out is not None:
         files = write_statistics(statistics, whole, options.out, plots=not options.no_plots)
-        if not options.json:
-            lines.append(f"{counted(len(files), 'file')}: {printable(str(options.out))}")
-    return lines, 0
+        lines = [f"{counted(len(files), 'file')}: {options.out}"]
+    report = statistics_report(statistics, whole, missing)
+    return CommandAnswer(report, statistics_json(statistics, whole), lines=lines)
 
 
 def _facts(dataset: Dataset, folder: Path, limit: int | None) -> DatasetFacts:

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks.keys import CASE_SESSION
-from pytest_tablebench.reports.snapshot_text import change_kind, change_parts, counts_line
+from pytest_tablebench.reports.snapshots import change_kind, change_parts, counts_line
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
 from pytest_tablebench.results.snapshot_files import FOLDER
 from pytest_tablebench.results.snapshots import diff_line
@@ -105,7 +105,7 @@ class SnapshotHooks:
         for model in comparison.models:
             data = comparison.data(model)
             changes = data["changes"]
-            terminalreporter.write_line(counts_line(comparison, model, data))
+            terminalreporter.write_line(printable(counts_line(comparison, model, data)))
             for change in changes[:left]:
                 _write_change(terminalreporter, change)
             if len(changes) > left:

@@ -10,12 +10,13 @@ import csv
 import io
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import aligned, number
 from pytest_tablebench.util.names import printable
 
@@ -198,6 +199,26 @@ def terminal_lines(table: PaperTable, *, note_limit: int = 6) -> list[str]:
     if len(notes) > note_limit:
         lines.append(f"  ... and {len(notes) - note_limit} more notes in {table.name}.md")
     return lines
+
+
+def table_blocks(table: PaperTable) -> Iterator[doc.Block]:
+    """Yield the title, the table and its notes."""
+    yield doc.Heading(table.title, 3)
+    texts = text_columns(table)
+    columns = [
+        doc.Column(name, "text" if place in texts else "figure")
+        for place, name in enumerate(table.columns)
+    ]
+    yield doc.table(columns, [[*map(_cell, row)] for row in table.rows])
+    yield doc.Listing([*table.notes, *labelled_notes(table)])
+
+
+def _cell(cell: Value) -> doc.Cell:
+    if isinstance(cell, str):
+        return doc.Code(cell, 60)
+    if isinstance(cell, int):
+        return doc.Figure(cell, "count")
+    return doc.Figure(cell, digits=2 if isinstance(cell, Printed) else 3)
 
 
 def text_columns(table: PaperTable) -> set[int]:

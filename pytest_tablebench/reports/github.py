@@ -15,7 +15,7 @@ from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markd
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.cut_text import reply_lines
 from pytest_tablebench.reports.gates import gate_table
-from pytest_tablebench.reports.retirement_text import retirement_lines
+from pytest_tablebench.reports.retirement import retirement_lines
 from pytest_tablebench.reports.same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     check_table,

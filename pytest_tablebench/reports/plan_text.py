@@ -10,7 +10,7 @@ from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
 from pytest_tablebench.documents.formats import aligned, duration
 from pytest_tablebench.documents.terminal import terminal_lines
-from pytest_tablebench.reports.retirement_text import retirement_line
+from pytest_tablebench.reports.retirement import retirement_line
 from pytest_tablebench.reports.same_question import setting_plan
 from pytest_tablebench.util.names import are, counted, printable
 

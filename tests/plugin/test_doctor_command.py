@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_tablebench.cli import main
@@ -28,27 +30,25 @@ def folders(tmp_path):
     return ["--bench-data", str(tmp_path / "data"), "--bench-store", str(tmp_path / "answers")]
 
 
-def test_doctor_prints_a_line_for_each_part(folders, capsys, monkeypatch):
+def test_doctor_checks_each_part_and_shows_no_key(folders, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown-4711")
-    assert main(["doctor", *folders]) == 0
+    assert main(["doctor", *folders, "--json=-"]) == 0
     printed = capsys.readouterr().out
-    *lines, last = printed.splitlines()
-    states = {line.split()[0]: line.split()[1] for line in lines}
-    assert list(states) == PARTS
-    assert states["data"] == "-"  # only the three embedded datasets
-    assert "openai (OPENAI_API_KEY)" in printed
+    findings = json.loads(printed)
+    assert list(findings) == PARTS
+    assert findings["data"]["state"] == "-"  # only the three embedded datasets
+    assert "openai (OPENAI_API_KEY)" in findings["keys"]["text"]
     assert "4711" not in printed
-    assert "0 answers in" in printed
-    assert last.startswith("Ready: ")
+    assert findings["store"]["text"].startswith("0 answers in")
 
 
 def test_doctor_names_failing_parts_and_checks_the_others(tmp_path, folders, capsys, monkeypatch):
     (tmp_path / "answers").write_text("no folder")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     assert main(["doctor", *folders]) == 1
-    *lines, last = capsys.readouterr().out.splitlines()
+    _, *lines, _, last = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.split()[1] == "NO"] == ["pytest", "store"]
-    assert len(lines) == len(PARTS)
+    assert [line.split()[0] for line in lines] == PARTS
     assert last == "Fix before a run: pytest, store."
 
 

@@ -69,7 +69,7 @@ def test_models_of_store_runs_and_configuration(
     run: Run, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = str(run.folder / "answers")
-    printed = command(capsys, str(run.folder), "--bench-store", store, "--json")
+    printed = command(capsys, str(run.folder), "--bench-store", store, "--json=-")
     models = {model["model"]: model for model in json.loads(printed)["models"]}
     assert list(models) == sorted(["gpt-4o", "nosuch/mo\x1bdel", "tablebench/lexical", RETIRED])
     retired = models[RETIRED]
@@ -116,7 +116,7 @@ def test_facts_of_the_store_come_first(
         store.put_resolution(
             {**entry, "facts": {**entry["facts"], "deprecation_date": "2031-05-06"}}
         )
-    printed = command(capsys, "--bench-store", str(tmp_path / "kept"), "--json")
+    printed = command(capsys, "--bench-store", str(tmp_path / "kept"), "--json=-")
     [retired] = [m for m in json.loads(printed)["models"] if m["model"] == RETIRED]
     assert retired["deprecation_date"] == "2031-05-06"
 
@@ -127,7 +127,7 @@ def test_a_run_file_with_other_types_is_no_error(
     run = project / "runs" / "a"
     run.mkdir(parents=True)
     (run / "run.json").write_text('{"schema": 2, "model": ["x"], "judge": {}, "end": 3}', "utf-8")
-    printed = command(capsys, "runs", "--bench-store", "none", "--json")
+    printed = command(capsys, "runs", "--bench-store", "none", "--json=-")
     assert [model["runs"] for model in json.loads(printed)["models"]] == [0] * 4
 
 

@@ -52,7 +52,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
-    code, out, _ = stats(capsys, *arguments, "--json")
+    code, out, _ = stats(capsys, *arguments, "--json=-")
     assert code == 0
     data: dict[str, Any] = json.loads(out)
     return data

@@ -1,4 +1,4 @@
-"""The statistics of datasets in the terminal, as JSON, and as the files of a folder."""
+"""The statistics of datasets as a report, as JSON, and as the files of a folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.errors import writing
 from pytest_tablebench.papers.canvas import write_figures
 from pytest_tablebench.papers.table import (
@@ -16,7 +17,7 @@ from pytest_tablebench.papers.table import (
     Value,
     csv_text,
     markdown_text,
-    terminal_lines,
+    table_blocks,
 )
 from pytest_tablebench.reports.data._figures import draw_sizes, draw_structure, draw_tags
 from pytest_tablebench.reports.data._tables import statistics_tables
@@ -34,28 +35,28 @@ _SHOWN = 12
 
 def statistics_json(
     statistics: Sequence[DatasetStatistics], whole: DatasetStatistics | None
-) -> str:
-    """Return the statistics of datasets, and of all together, as JSON."""
-    data: dict[str, Any] = {
+) -> dict[str, Any]:
+    """Return the statistics of datasets, and of all together, as JSON values."""
+    return {
         "schema": SCHEMA,
         "tokenizer": tokenizer_name(),
         "datasets": [dataset.as_json() for dataset in statistics],
         "all": None if whole is None else whole.as_json(),
     }
-    return json.dumps(data, indent=2)
 
 
-def statistics_lines(
-    statistics: Sequence[DatasetStatistics], whole: DatasetStatistics | None
-) -> list[str]:
-    """Return the tables as the terminal shows them: sizes and tags of all datasets together."""
+def statistics_report(
+    statistics: Sequence[DatasetStatistics],
+    whole: DatasetStatistics | None,
+    missing: Sequence[str] = (),
+) -> doc.Document:
+    """Return what is left out, and the tables: sizes and tags of all datasets together."""
     datasets, _, *structure, _ = statistics_tables(_with_whole(statistics, whole))
     _, sizes, *_, tags = statistics_tables([whole] if whole is not None else statistics)
-    lines: list[str] = []
-    for table in (datasets, sizes, *structure, _most_frequent(tags)):
-        if table.rows:
-            lines += [*terminal_lines(table), ""]
-    return lines[:-1]
+    tables = (datasets, sizes, *structure, _most_frequent(tags))
+    blocks: list[doc.Block] = [doc.Paragraph(f"left out: {text}", "warning") for text in missing]
+    blocks += [block for table in tables if table.rows for block in table_blocks(table)]
+    return doc.Document("Statistics of datasets", blocks)
 
 
 def write_statistics(
@@ -73,7 +74,7 @@ def write_statistics(
     files: list[Path] = []
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {"statistics.json": statistics_json(statistics, whole) + "\n"}
+        texts = {"statistics.json": json.dumps(statistics_json(statistics, whole), indent=2) + "\n"}
         for table in statistics_tables(_with_whole(statistics, whole)):
             texts[f"{table.name}.csv"] = csv_text(table)
             texts[f"{table.name}.md"] = markdown_text(table)

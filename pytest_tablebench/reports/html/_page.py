@@ -27,7 +27,7 @@ from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.labels import judged_lines
-from pytest_tablebench.reports.retirement_text import retirement_lines
+from pytest_tablebench.reports.retirement import retirement_lines
 from pytest_tablebench.reports.scores import PARTS
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key

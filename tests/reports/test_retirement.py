@@ -17,7 +17,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan_text import plan_lines
-from pytest_tablebench.reports.retirement_text import SOON, retirement_line, retirement_lines
+from pytest_tablebench.reports.retirement import SOON, retirement_line, retirement_lines
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.writer import RunWriter
@@ -52,13 +52,6 @@ def test_there_is_a_line_exactly_from_sixty_days_before(days: int) -> None:
 @pytest.mark.parametrize("day", [None, "", "soon", "2026-13-01", 20261231, ["2026-12-31"], {}])
 def test_without_a_date_there_is_no_line(day: Any) -> None:
     assert retirement_line("m", day, DAY) is None
-
-
-def test_a_hostile_name_is_harmless() -> None:
-    line = retirement_line("a\x1b[31m\n::error::x", "2026-12-31", DAY)
-    assert line is not None
-    assert "\x1b" not in line
-    assert "\n" not in line
 
 
 def test_the_header_names_model_and_judge() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 __all__ = ["SOON", "retirement_line", "retirement_lines"]
 
@@ -30,13 +30,12 @@ def retirement_line(model: str, day: object, today: date | None = None) -> str |
     if retires is None:
         return None
     days = (retires - (date.today() if today is None else today)).days
-    name = printable(model, 80)
     if days > SOON:
         return None
     if days < 0:
-        return f"{name} has been retired since {retires}"
+        return f"{model} has been retired since {retires}"
     distance = f"in {counted(days, 'day')}" if days else "today"
-    return f"{name} retires {distance} ({retires})"
+    return f"{model} retires {distance} ({retires})"
 
 
 def retirement_lines(run: RunFacts, today: date | None = None) -> list[str]:

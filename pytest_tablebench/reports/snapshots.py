@@ -1,4 +1,4 @@
-"""The lines on changed answers in the terminal."""
+"""Answers that differ from their snapshots: counts, and the changed words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.snapshot_files import FOLDER
 from pytest_tablebench.results.snapshots import DiffPart, excerpt, shorten, word_diff
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
@@ -24,13 +24,13 @@ def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, A
         data: the content of its `snapshots.json`.
     """
     files, counts, compared = comparison.files(model), data["counts"], data["compared_with"]
-    title, recording = printable(model, 80), "--snapshot-update records them"
+    title, recording = model, "--snapshot-update records them"
     if compared is not None:
-        title += f" against {printable(compared, 80)}"
+        title += f" against {compared}"
     if comparison.is_in_vain(model):
         answers = sum(kind != "no_answer" for file in files for kind in file.kinds.values())
         if compared is not None:
-            recording = f"a run with --snapshot-update and {printable(compared, 80)} records them"
+            recording = f"a run with --snapshot-update and {compared} records them"
         end = "" if any(file.problem for file in files) else f"; {recording}"
         return f"{title}: 0 of {counted(answers, 'answer')} had a snapshot{end}"
     text = (

@@ -1,0 +1,32 @@
+"""The complexity of tables, by rule and by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.papers.table import table_blocks
+from pytest_tablebench.results.judges import rank_correlation
+from pytest_tablebench.util.names import counted
+
+if TYPE_CHECKING:
+    from pytest_tablebench.papers.table import PaperTable
+
+_SHOWN = 8
+"""The number of columns without the dimensions of the model."""
+
+
+def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
+    """Return the figures without the model's dimensions, and how far rule and model agree."""
+    rows = tuple(row[:_SHOWN] for row in table.rows)
+    shown = replace(table, columns=table.columns[:_SHOWN], rows=rows)
+    blocks = [*table_blocks(shown), doc.Listing(problems, 10)]
+    pairs = [(row[2], row[7]) for row in rows if len(row) == _SHOWN and row[7] is not None]
+    if pairs:
+        rules, models = ([float(str(mark)) for mark in marks] for marks in zip(*pairs, strict=True))
+        rank = doc.Figure(rank_correlation(rules, models))
+        count = f"rule and model over {counted(len(pairs), 'table')}: rank correlation "
+        blocks.append(doc.Paragraph((count, rank)))
+    return doc.Document("Complexity of tables", blocks)
