@@ -130,7 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command is None:
             print(parser.format_first(), end="")
         elif "answer" in options:
-            code = show_answer(options, options.answer(options))
+            answer = options.answer(options)
+            code = answer.code  # also if the reader of the report has ended
+            show_answer(options, answer)
         elif "lines" in options:
             lines, code = options.lines(options)
             print_lines(lines)

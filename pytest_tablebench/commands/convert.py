@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError, SettingsError, writing
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
@@ -83,5 +82,5 @@ def _table(written: str) -> Table:
     tables = FolderDataset("", ".", "", description).table_reader(folder)
     table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
     for note in tables.notes:
-        sys.stderr.write(f"note: {printable(note, 400)}\n")
+        sys.stderr.write(f"note: {note}\n")
     return table

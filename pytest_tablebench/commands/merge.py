@@ -13,8 +13,8 @@ from pytest_tablebench.commands._gates import (
     check_baseline,
     gates_of,
 )
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
@@ -58,10 +58,11 @@ def add_parser(commands: Any) -> None:
         help="write Allure results into the folder. MODE is all, wrong or summary. Default: the "
         "number of cases decides",
     )
-    parser.set_defaults(lines=_merge)
+    add_outputs(parser)
+    parser.set_defaults(answer=_merge)
 
 
-def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
+def _merge(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.differences import check_alike
     from pytest_tablebench.claims.merge import read_merge
     from pytest_tablebench.results.folder import output_folder
@@ -85,16 +86,14 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _written(
     merge: Merge, gates: Sequence[Gate], baseline: Run | None, options: argparse.Namespace
-) -> tuple[list[str], int]:
+) -> CommandAnswer:
     """Write the whole run and its reports."""
     from pytest_tablebench.claims.compare import compare_runs
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.claims.verdict import judge_run
-    from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.gates import gate_blocks
+    from pytest_tablebench.reports.judged_run import merged_report
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish
-    from pytest_tablebench.reports.summary import closing_blocks
 
     run = merge.write(options.out)
     comparison = None
@@ -128,10 +127,9 @@ def _written(
     )
     if options.junitxml is not None:
         write_junit(run, options.junitxml)
-    lines = [*_merge_lines(merge), *terminal_lines(closing_blocks(summary_of(run), run.facts))]
-    lines += ["", *terminal_lines(gate_blocks(verdict.gates, run.facts))] if verdict.gates else []
-    lines += [f"note: {problem}" for problem in problems]
-    return [*lines, f"run folder: {printable(str(options.out))}"], code
+    lines = [*(f"note: {problem}" for problem in problems), f"run folder: {options.out}"]
+    content = {"summary": summary_of(run), "gates": verdict.gate_entries}
+    return CommandAnswer(merged_report(merge, run, verdict.gates), content, code, lines)
 
 
 def _conclude(run: Run, verdict: RunVerdict, baseline: Run | None, code: int) -> None:
@@ -141,10 +139,3 @@ def _conclude(run: Run, verdict: RunVerdict, baseline: Run | None, code: int) ->
     facts |= {"gates": verdict.gate_entries, "exit_code": code}
     facts["baseline"] = None if baseline is None else str(real_path(baseline.path))
     run.facts = rewrite_run(run.path, facts)
-
-
-def _merge_lines(merge: Merge) -> list[str]:
-    lines = [f"{printable(merge.facts.model, 100)}  ({counted(merge.runs, 'run')})"]
-    if merge.ended is not None:
-        lines.append(f"incomplete: {merge.ended}")
-    return [*lines, *(f"note: {printable(note, 400)}" for note in merge.notes)]

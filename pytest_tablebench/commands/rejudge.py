@@ -16,8 +16,8 @@ from pytest_tablebench.commands._gates import (
     check_baseline,
     gates_of,
 )
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs, add_yes
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate, GateResult
@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
         help="let another model judge the answers. Without --yes, only show the price. Replies in "
         "the run's store are reused",
     )
-    parser.add_argument("--yes", action="store_true", help="call the judge, and pay for it")
+    add_yes(parser)
     parser.add_argument(
         "--bench-api-base",
         metavar="URL",
@@ -93,23 +93,23 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="write a new run folder. Default: write nothing",
     )
-    parser.set_defaults(lines=_rejudge)
+    add_outputs(parser)
+    parser.set_defaults(answer=_rejudge)
 
 
-def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
+def _rejudge(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.gates import gate_blocks
-    from pytest_tablebench.reports.judges import agreement_sentences, flip_sentences, plan_sentence
-    from pytest_tablebench.reports.summary import closing_blocks
+    from pytest_tablebench.documents.document import Document
+    from pytest_tablebench.reports.judged_run import rejudged_report
+    from pytest_tablebench.reports.judges import plan_sentence
     from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_of(options)
     judged = _judge(options.run, settings, options, options.judge)
-    plan = [plan_sentence(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not options.yes:
-        return [*plan, "nothing was asked or written; add --yes to ask"], 0
+        lines = [plan_sentence(judged.plan), "nothing was asked or written; add --yes to ask"]
+        return CommandAnswer(Document("Plan", ()), vars(judged.plan), lines=lines)
     summary = summary_of(judged.run)
     gates = gates_of(options.bench_gate, judged.run.facts, judged.run.table)
     verdict = _decide(judged, gates, settings, options)
@@ -119,18 +119,12 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
             facts["baseline"] = str(real_path(options.bench_baseline))
         with output_folder(options.out, "rejudge"):
             write_rejudged(judged, summary, options.out, **facts)
-    lines = [
-        *_change_lines(judged),
-        *plan,
-        *agreement_sentences(judged.agreement),
-        *flip_sentences(judged.flips),
-        *terminal_lines(closing_blocks(summary, judged.run.facts)),
-    ]
-    if verdict.gates:
-        lines += ["", *terminal_lines(gate_blocks(verdict.gates, judged.run.facts))]
-    if options.out is not None:
-        lines.append(f"run folder: {printable(str(options.out))}")
-    return lines, verdict.exit_code or 0
+    return CommandAnswer(
+        rejudged_report(judged, verdict.gates),
+        {"summary": summary, "gates": verdict.gate_entries},
+        verdict.exit_code or 0,
+        [f"run folder: {options.out}"] if options.out is not None else [],
+    )
 
 
 def _judge(
@@ -192,20 +186,3 @@ def _decide(
         uncalibrated=options.bench_judge_uncalibrated,
         decided=decided,
     )
-
-
-def _change_lines(judged: Rejudged) -> list[str]:
-    """Return lines on the changes by the new rules, and notes."""
-    model = printable(judged.run.facts.model, 100)
-    lines = [f"{model}  ({printable(str(judged.run.path))})"]
-    if judged.scored:
-        lines.append(
-            f"{counted(judged.scored, 'answer')} scored again in compat {judged.run.facts.compat}: "
-            f"{counted(judged.rescored, 'score')} changed"
-        )
-    if judged.better or judged.worse:
-        lines.append(
-            f"verdicts changed: {judged.better} from wrong to right, {judged.worse} from right to "
-            f"wrong"
-        )
-    return [*lines, *(f"note: {printable(note, 400)}" for note in judged.notes)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import counted, escaped, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import Record
@@ -44,25 +44,25 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
         return list(_unclear(run.records)), 0
     record = _find(run.records, options.case)
     texts = RunTexts.of(run, record)
-    lines = [f"case: {printable(record.case_id, 300)}", f"model: {printable(record.model, 200)}"]
+    lines = [f"case: {record.case_id}", f"model: {record.model}"]
     lines += ["prompt:", *_block(texts.prompt(record) or "")]
     for role, text in texts.turns(record):
-        lines += [f"{printable(role, 40)}:", *_block(text)]
+        lines += [f"{role}:", *_block(text)]
     if record.raw is not None:
         lines += ["reply:", *_block(record.raw)]
-    lines.append(f"expected: {printable(' | '.join(map(str, record.references)), 2000)}")
+    lines.append(f"expected: {' | '.join(map(str, record.references))}")
     by_gold = list(_corrected(record.corrected))
     if record.score is None:
-        return [*lines, f"no answer: {printable(record.reason or '', 300)}", *by_gold], 0
-    lines.append(f"read as: {printable(str(record.prediction), 2000)}")
+        return [*lines, f"no answer: {record.reason or ''}", *by_gold], 0
+    lines.append(f"read as: {record.prediction}")
     judged = str(record.metric)
     if record.threshold is not None:
         judged += f", right from {record.threshold:g}"
     verdict = "no verdict" if record.outcome == "scored" else record.outcome
-    lines.append(f"score: {record.score:.3f}, {verdict} ({printable(judged, 200)})")
+    lines.append(f"score: {record.score:.3f}, {verdict} ({judged})")
     if record.why is not None:
         word = "unclear" if UNCLEAR in record.flags else "why"
-        lines.append(f"{word}: {printable(record.why, 400)}")
+        lines.append(f"{word}: {record.why}")
     return [*lines, *by_gold], 0
 
 
@@ -73,10 +73,10 @@ def _unclear(records: Iterable[Record]) -> Iterator[str]:
     unclear = [record for record in records if UNCLEAR in record.flags]
     yield f"{counted(len(unclear), 'unclear reply', 'unclear replies')}, counted as wrong"
     for record in unclear:
-        yield printable(record.case_id, 200)
-        yield f"  expected: {printable(' | '.join(map(str, record.references)), 200)}"
-        yield f"  got:      {printable(record.raw or '', 200)}"
-        yield f"  why:      {printable(record.why or 'no reason', 400)}"
+        yield record.case_id
+        yield f"  expected: {' | '.join(map(str, record.references))}"
+        yield f"  got:      {record.raw or ''}"
+        yield f"  why:      {record.why or 'no reason'}"
 
 
 def _corrected(entry: Mapping[str, Any] | None) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _corrected(entry: Mapping[str, Any] | None) -> Iterator[str]:
 
     outcome = corrected_outcome(entry)
     if outcome == "left_out":
-        yield f"by corrected gold: left out ({printable(str(entry['left_out']), 200)})"
+        yield f"by corrected gold: left out ({entry['left_out']})"
         return
     result = {"no_answer": "no answer", "scored": "no verdict"}.get(outcome, outcome)
     if entry.get("score") is not None:
@@ -112,16 +112,16 @@ def _find(records: tuple[Record, ...], case: str) -> Record:
         return matches[0]
     if not matches:
         raise SettingsError(
-            f"unknown case {printable(case, 200)!r}; case ids look like "
-            f"{printable(records[0].case_id, 200) if records else 'DATASET/EXAMPLE/html/none'}"
+            f"unknown case {case!r}; case ids look like "
+            f"{records[0].case_id if records else 'DATASET/EXAMPLE/html/none'}"
         )
-    names = [printable(record.case_id, 200) for record in matches[:MOST]]
+    names = [record.case_id for record in matches[:MOST]]
     raise SettingsError(
-        f"{len(matches)} cases begin with {printable(case, 200)}: {', '.join(names)}"
+        f"{len(matches)} cases begin with {case}: {', '.join(names)}"
         + (", ..." if len(matches) > MOST else "")
     )
 
 
 def _block(text: str) -> Iterator[str]:
     for line in text.splitlines() or ["(not kept)"]:
-        yield f"  {escaped(line)}"
+        yield f"  {line.expandtabs()}"

@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.store.upkeep import Survey
@@ -42,7 +43,8 @@ def add_parser(commands: Any) -> None:
     ):
         verb = verbs.add_parser(name, help=does, description=f"{does.capitalize()}.")
         verb.add_argument("place", metavar="STORE", help=_PLACE)
-        verb.set_defaults(lines=run)
+        add_outputs(verb)
+        verb.set_defaults(answer=run)
     compact = verbs.add_parser(
         "compact",
         help="join many segments into one, with each answer once",
@@ -65,7 +67,7 @@ def _naming_files() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = f"{printable(str(error.filename))}: " if error.filename else ""
+        where = f"{error.filename}: " if error.filename else ""
         raise SettingsError(f"{where}{error.strerror or error}") from None
 
 
@@ -89,34 +91,30 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"copied {counted(count, 'segment')}, {size:,} bytes"], 0
 
 
-def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
+def _stats(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.store import store_content, store_report
+
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)
-    lines = [
-        f"{counted(survey.keys, 'answer')} in {counted(survey.segments, 'segment')}, "
-        f"{survey.bytes:,} bytes"
-    ]
-    if survey.entries > survey.keys:
-        lines.append(
-            f"{survey.entries - survey.keys:,} of {survey.entries:,} entries are duplicates"
-        )
-    lines += [f"  {n:>9,}  {printable(model, 100)}" for model, n in survey.answers.most_common()]
-    if survey.programs:
-        lines.append(f"  {survey.programs:>9,}  programs")
+    lines = []
     if survey.damaged or survey.problems or problems:
         lines.append("damaged lines are not counted; `tablebench store verify` lists them")
     if (Path(options.place) / UNUSED_FOLDER).is_dir():
         lines.append(f"{UNUSED_FOLDER}/: not used any more; can be deleted")
-    return lines, 0
+    return CommandAnswer(store_report(survey), store_content(survey), lines=lines)
 
 
-def _verify(options: argparse.Namespace) -> tuple[list[str], int]:
+def _verify(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.store import verification_report
+
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)
-    problems += survey.problems
-    lines = list(dict.fromkeys(problems))
-    state = "nothing is damaged" if not lines else f"{counted(len(lines), 'problem')}"
-    return [*lines, f"{counted(survey.entries, 'entry', 'entries')} checked: {state}"], bool(lines)
+    damages = list(dict.fromkeys([*problems, *survey.problems]))
+    return CommandAnswer(
+        verification_report(survey.entries, damages),
+        {"entries": survey.entries, "problems": damages},
+        int(bool(damages)),
+    )
 
 
 def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
@@ -155,9 +153,7 @@ def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder that exists, or a shared store. Raises `SettingsError`."""
     place = _place(text, warn)
     if isinstance(place, Path) and not place.is_dir():
-        raise SettingsError(
-            f"{printable(str(place))} is not a folder; name the folder of an answer store"
-        )
+        raise SettingsError(f"{place} is not a folder; name the folder of an answer store")
     return place
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
@@ -45,14 +45,10 @@ def _tree(options: argparse.Namespace) -> tuple[list[str], int]:
     table = _read_structured(options.table, options.sheet)
     tree = true_tree(table)
     if options.tuples:
-        return [printable(str(header), 400) for header in tree.headers], 0
-    lines = []
-    for line in tree.lines():
-        text = line.lstrip(" ")
-        lines.append(" " * (len(line) - len(text)) + printable(text, 400))
+        return [str(header) for header in tree.headers], 0
     kinds = {kind: sum(header.kind == kind for header in tree.headers) for kind in "CR"}
     columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
-    return [*lines, f"{columns}, {rows}", str(complexity(table))], 0
+    return [*tree.lines(), f"{columns}, {rows}", str(complexity(table))], 0
 
 
 def _why(path: Path, sheet: str | None) -> list[str]:
@@ -69,7 +65,7 @@ def _why(path: Path, sheet: str | None) -> list[str]:
         raise DataError(
             f"{path}: a CSV file has no structure to explain; --why needs .xlsx or .html"
         )
-    return [printable(str(remark), 400) for remark in explain(grid)]
+    return [str(remark) for remark in explain(grid)]
 
 
 def _check_kind(path: Path, sheet: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import number
 from pytest_tablebench.util.names import counted
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.judges import Agreement, Flips
     from pytest_tablebench.running.asking import AskPlan
 
-__all__ = ["agreement_sentences", "flip_sentences", "plan_sentence", "preference_sentence"]
+__all__ = ["agreement_blocks", "plan_sentence", "preference_sentence"]
 
 
 def plan_sentence(plan: AskPlan) -> str:
@@ -32,27 +33,29 @@ def plan_sentence(plan: AskPlan) -> str:
     return f"{line}, at most ${plan.cost_usd:.2f}"
 
 
-def agreement_sentences(agreements: Mapping[str, Agreement]) -> Iterator[str]:
-    """Yield the agreement of two judges, a sentence for each dataset."""
+def agreement_blocks(
+    agreements: Mapping[str, Agreement], flips: Flips | None
+) -> Iterator[doc.Block]:
+    """Yield the agreement of two judges, and the marks and verdicts that the new one changed."""
     for name, agreement in agreements.items():
-        yield (
+        yield doc.Paragraph(
             f"{name}: both judges marked {counted(agreement.answers, 'answer')}; agreement kappa "
             f"{number(agreement.kappa)} (of tens, weighted by the square of the distance), rank "
             f"correlation {number(agreement.rank)}"
         )
-
-
-def flip_sentences(flips: Flips | None) -> Iterator[str]:
-    """Yield the marks and verdicts that another judge changed; none without another judge."""
     if flips is None or not flips.higher + flips.lower:
         return
-    yield (
+    yield doc.Paragraph(
         f"the new judge marks {counted(flips.higher, 'answer')} higher and {flips.lower:,} lower; "
         f"verdicts: {flips.to_right:,} from wrong to right, {flips.to_wrong:,} from right to wrong"
     )
-    for flip in flips.largest:
-        verdict = ", another verdict" if flip.is_verdict else ""
-        yield f"  {flip.case_id}: {flip.before:.2f} to {flip.after:.2f}{verdict}"
+    yield doc.Listing(
+        [
+            f"{flip.case_id}: {flip.before:.2f} to {flip.after:.2f}"
+            + (", another verdict" if flip.is_verdict else "")
+            for flip in flips.largest
+        ]
+    )
 
 
 def preference_sentence(judge: str, counts: Mapping[str, int]) -> str:

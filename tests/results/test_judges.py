@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.reports.judges import flip_sentences
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.judges import agreement_blocks
 from pytest_tablebench.results.judges import (
     agreement_of,
     flips_of,
@@ -72,5 +73,5 @@ def test_flips_count_changed_marks_and_verdicts() -> None:
     assert (flips.higher, flips.lower, flips.to_right, flips.to_wrong) == (6, 3, 5, 1)
     assert [flip.case_id for flip in flips.largest][:2] == ["d/0/html/none", "d/1/html/none"]
     assert [flip.is_verdict for flip in flips.largest] == [True] * 6 + [False] * 3
-    assert len(list(flip_sentences(flips))) == 1 + 9
-    assert list(flip_sentences(flips_of(before, before))) == []
+    assert len(terminal_lines(agreement_blocks({}, flips))) == 1 + 9
+    assert list(agreement_blocks({}, flips_of(before, before))) == []
