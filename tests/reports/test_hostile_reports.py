@@ -1,0 +1,128 @@
+"""Every report with hostile text in every name, answer and setting, by every writer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.gates import judge_gates, parse_gate
+from pytest_tablebench.claims.history import history_of
+from pytest_tablebench.claims.migration import judge_migration
+from pytest_tablebench.claims.outliers import outliers_of
+from pytest_tablebench.claims.summary import summary_of
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.html import save_document
+from pytest_tablebench.documents.markdown import markdown_text
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.comparison import comparison_report
+from pytest_tablebench.reports.doctor import doctor_report
+from pytest_tablebench.reports.ending_text import new_failure_blocks, outlier_blocks
+from pytest_tablebench.reports.gates import gate_blocks, gate_table
+from pytest_tablebench.reports.history import history_report
+from pytest_tablebench.reports.html import _sections
+from pytest_tablebench.reports.migration import migration_report
+from pytest_tablebench.reports.scores import tag_blocks
+from pytest_tablebench.reports.store import store_report, verification_report
+from pytest_tablebench.reports.summary import closing_blocks
+from pytest_tablebench.results.run import Run, load_run
+from tests.support.run_folders import GRID, record, write_run
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>|**b** `c` @team #1 www.evil.example\x1b[31m\u202e\n::error::x"
+)
+
+
+def hostile_run(folder: Path, lost: int) -> Run:
+    """Return a run in which one in so many cases is wrong, with hostile text in every field."""
+    records = [
+        record(
+            f"{HOSTILE}{number}",
+            *configuration,
+            (float(number % lost > 0), HOSTILE) if number else None,
+            dataset=HOSTILE,
+            benchmark=HOSTILE,
+            references=(HOSTILE,),
+            tags={HOSTILE: HOSTILE if number % 2 else f"{HOSTILE}2"},
+            reason=None if number else HOSTILE,
+        )
+        for number in range(12)
+        for configuration in GRID
+    ]
+    facts: dict[str, Any] = {
+        "model": f"{folder.name}{HOSTILE}",
+        "params": {HOSTILE: HOSTILE},
+        "versions": {"pytest-tablebench": f"{lost}{HOSTILE}"},
+        "compat": HOSTILE,
+        "start": f"2026-03-0{lost}T08:00:00+00:00",
+    }
+    return load_run(write_run(folder, records, **facts))
+
+
+def reports(folder: Path) -> Iterator[tuple[str, list[doc.Block]]]:
+    """Yield the name and the blocks of each report."""
+    old, new = hostile_run(folder / "old", 5), hostile_run(folder / "new", 2)
+    summary, run = summary_of(new), new.facts
+    comparison = compare_runs(old, new, allow_unlike=True)
+    gates = judge_gates(new.table, [parse_gate("all.no_answer <= 0.01")])
+    yield "closing", closing_blocks(summary, run, lowest=outlier_blocks(outliers_of(new)))
+    yield "new failures", new_failure_blocks(comparison, None)
+    yield "tags", tag_blocks(summary, HOSTILE, run)
+    yield "gates", [*gate_blocks(gates, run), gate_table(gates)]
+    yield "comparison", list(comparison_report(comparison).blocks)
+    yield "migration", list(migration_report([judge_migration(old, new, 0.01)] * 2, folder).blocks)
+    yield "history", list(history_report(history_of([old, new]), [HOSTILE]).blocks)
+    yield "scores of the page", list(_sections.score_blocks(summary, run))
+    yield "spread of the page", _sections.spread_blocks(summary)
+    yield "doctor", list(doctor_report({HOSTILE: ("NO", HOSTILE)}, HOSTILE).blocks)
+    survey = SimpleNamespace(
+        answers=SimpleNamespace(most_common=lambda: [(HOSTILE, 2)]),
+        programs=1, keys=2, segments=1, bytes=3, entries=4,
+    )  # fmt: skip
+    yield "store", list(store_report(survey).blocks)  # type: ignore[arg-type]
+    yield "verification of a store", list(verification_report(2, [HOSTILE]).blocks)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, doc.Document]:
+    folder = tmp_path_factory.mktemp("hostile")
+    return {name: doc.Document(HOSTILE, blocks, HOSTILE) for name, blocks in reports(folder)}
+
+
+def test_each_report_says_something(documents: dict[str, doc.Document]) -> None:
+    assert len(documents) == 12
+    assert all(terminal_lines(document.blocks) for document in documents.values())
+
+
+def test_no_report_controls_a_terminal_or_a_runner(documents: dict[str, doc.Document]) -> None:
+    for name, document in documents.items():
+        for line in terminal_lines(document.blocks):
+            assert line.isprintable(), name
+            assert not line.lstrip().startswith("::"), name
+
+
+def test_no_report_has_foreign_structure_in_markdown(documents: dict[str, doc.Document]) -> None:
+    for name, document in documents.items():
+        text = markdown_text(document.blocks)
+        assert "<img" not in text, name
+        assert not re.search(r"@team|(?<!&)#1|www\.evil|\*\*b\*\*|::error|\x1b|\u202e", text), name
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        assert {line.count(" | ") for line in rows} <= set(range(13)), name
+
+
+def test_no_report_has_foreign_markup_on_a_page(
+    documents: dict[str, doc.Document], tmp_path: Path
+) -> None:
+    for name, document in documents.items():
+        save_document(document, tmp_path / "page.html")
+        text = (tmp_path / "page.html").read_text("utf-8")
+        page = BeautifulSoup(text, "html.parser")
+        assert not page.find_all(["img", "script"]), name
+        assert not re.search(r"\x1b|\u202e", text), name
+        assert all(str(link["href"]).startswith(("#", "..", "new", "old")) for link in page("a"))
