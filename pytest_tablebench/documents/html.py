@@ -32,7 +32,7 @@ from pytest_tablebench.documents.document import (
     Verdict,
     pieces,
 )
-from pytest_tablebench.documents.formats import PAGE, money
+from pytest_tablebench.documents.formats import PAGE
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
@@ -201,11 +201,7 @@ def _environment() -> Environment:
         "percent": PAGE.percent,
         "count": PAGE.count,
         "counted": counted,
-        "money": money,
-        "chance": PAGE.chance,
         "visible": printable,
-        "shade": shade,
-        "slope": slope,
         "figure": PAGE.figure,
         "figures": lambda _: Estimate(),
         "interval": PAGE.interval,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.reports.html._ahead import PageAhead
 
 _TEMPLATE = "page.html"
-_PARTS = ("frame.html", "parts.html", "blocks.html")
+_PARTS = ("frame.html", "blocks.html")
 _MODULES = (
     "text",
     "blocks",
