@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.progress_text import Progress
+    from pytest_tablebench.reports.progress import Progress
     from pytest_tablebench.results.writer import RunWriter
 
 
@@ -23,7 +23,7 @@ class ProgressLine:
 
     @cached_property
     def _progress(self) -> Progress:
-        from pytest_tablebench.reports.progress_text import Progress
+        from pytest_tablebench.reports.progress import Progress
 
         return Progress()
 
@@ -55,7 +55,7 @@ class ProgressLine:
         """Write which providers do not answer, when that changes."""
         if not waits and not self._waiting:
             return
-        from pytest_tablebench.reports.progress_text import waiting_text
+        from pytest_tablebench.reports.progress import waiting_text
 
         text = waiting_text(waits)
         if text == self._waiting:

@@ -52,7 +52,7 @@ class TerminalHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None]:
         """Show wrong answers in full if they are few, then the table."""
-        from pytest_tablebench.reports.grouped_text import shown_count
+        from pytest_tablebench.reports.failures import shown_count
 
         show = self._run.settings.show
         stats = terminalreporter.stats
@@ -79,7 +79,7 @@ class TerminalHooks:
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
             from pytest_tablebench.hooks.package_suites import has_own_folder
-            from pytest_tablebench.reports.ending_text import no_case_lines
+            from pytest_tablebench.reports.ending import no_case_lines
 
             is_own = has_own_folder(self._run.settings)
             for line in no_case_lines(self._given_options(), is_own_folder=is_own):
@@ -92,8 +92,8 @@ class TerminalHooks:
         warnings = self._run.problem_lines()
         if not self._run.summaries and not self._run.missing and not problems and not warnings:
             return
-        from pytest_tablebench.reports.ending_text import hidden_line
-        from pytest_tablebench.reports.grouped_text import grouped_lines
+        from pytest_tablebench.reports.ending import hidden_line
+        from pytest_tablebench.reports.failures import grouped_lines
         from pytest_tablebench.reports.terminal import data_lines, missing_lines
         from pytest_tablebench.results.run_facts import RunFacts
         from pytest_tablebench.util.names import printable
@@ -134,13 +134,13 @@ class TerminalHooks:
         """Return the lines about one model: differences, figures, and next steps."""
         from pytest_tablebench.claims.outliers import outliers_of
         from pytest_tablebench.documents.terminal import terminal_lines
-        from pytest_tablebench.reports.ending_text import (
+        from pytest_tablebench.reports.ending import (
             fitted,
             new_failure_blocks,
             next_lines,
             outlier_blocks,
         )
-        from pytest_tablebench.reports.grouped_text import change_of
+        from pytest_tablebench.reports.failures import change_of
         from pytest_tablebench.reports.summary import closing_blocks
         from pytest_tablebench.reports.terminal import outcome_line
 
@@ -195,7 +195,7 @@ class TerminalHooks:
 
     def _failed(self, terminal: Any, model: str, worse: Sequence[str]) -> Any:
         """Return the failed report to suggest: a new failure, else a wrong answer; or None."""
-        from pytest_tablebench.reports.grouped_text import change_of
+        from pytest_tablebench.reports.failures import change_of
 
         reports = [
             report
@@ -210,7 +210,7 @@ class TerminalHooks:
         )
 
     def _rerun_line(self, report: Any) -> str:
-        from pytest_tablebench.reports.ending_text import rerun_line
+        from pytest_tablebench.reports.ending import rerun_line
 
         config = self._run.config
         # Not from the node id, which lacks the path of a suite outside the rootdir.

@@ -13,8 +13,8 @@ from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import reasons_text, stored_text, unusable_text
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.cut_text import reply_lines
 from pytest_tablebench.reports.gates import gate_table
+from pytest_tablebench.reports.replies import reply_lines
 from pytest_tablebench.reports.retirement import retirement_lines
 from pytest_tablebench.reports.same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (

@@ -63,7 +63,7 @@ class ScoreSheet:
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
     axes: tuple[str, ...] = GRID_AXES
-    """Those of the grid, and if the dataset has several modes, further axes with a name."""
+    """The axes of the grid, and if the dataset has several modes, further axes with a name."""
     mode: Mapping[str, str] = field(default_factory=dict)
     """The name of all cells on each further axis that `axes` lacks, if there is one."""
     parts: Mapping[str, Floats] = field(default_factory=dict)

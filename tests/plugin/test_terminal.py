@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.hooks import trimming
-from pytest_tablebench.reports.progress_text import Progress, waiting_text
+from pytest_tablebench.reports.progress import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
 SCRIPT = (

@@ -23,7 +23,7 @@ from pytest_tablebench.documents.markdown import markdown_text
 from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.reports.comparison import comparison_report
 from pytest_tablebench.reports.doctor import doctor_report
-from pytest_tablebench.reports.ending_text import new_failure_blocks, outlier_blocks
+from pytest_tablebench.reports.ending import new_failure_blocks, outlier_blocks
 from pytest_tablebench.reports.gates import gate_blocks, gate_table
 from pytest_tablebench.reports.history import history_report
 from pytest_tablebench.reports.html import _sections

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_tablebench.reports.grouped_text import grouped_lines, shown_count
+from pytest_tablebench.reports.failures import grouped_lines, shown_count
 
 
 def report(case: str, text: str) -> Any:
