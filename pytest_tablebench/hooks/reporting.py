@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
 
 if TYPE_CHECKING:
+    from pytest_tablebench.documents.document import Block
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.writer import RunWriter
@@ -80,7 +81,7 @@ class ReportingHooks:
     def announcement(self, cases: int) -> list[str]:
         """Return the lines about the plan of the run."""
         from pytest_tablebench.documents.formats import left_out_lines
-        from pytest_tablebench.reports.plan_text import plan_lines
+        from pytest_tablebench.reports.plan import plan_report
         from pytest_tablebench.reports.terminal import (
             data_lines,
             dataset_lines,
@@ -99,7 +100,7 @@ class ReportingHooks:
         by_dataset, datasets = writer.facts.get("by_dataset", {}), writer.facts.get("datasets", {})
         lines += dataset_lines(by_dataset)
         gates = self.session.planned_gates() if self.settings.plan else {}
-        lines += plan_lines(writer.plans.values(), self.settings, gates)
+        lines += _marked(plan_report(writer.plans.values(), self.settings, gates).blocks)
         lines += data_lines({name: facts for name, facts in datasets.items() if name in by_dataset})
         lines += left_out_lines(RunFacts(by_dataset=writer.facts.get("by_dataset", {})))
         lines += missing_lines(writer.facts.get("missing", {}))
@@ -334,3 +335,13 @@ class AloneReporting(ReportingHooks):
         """Poll the engine while an item waits for its answer."""
         if self.session.is_used:
             self.session.cases.runner.prefetch.on_wait = lambda _: self.poll()
+
+
+def _marked(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the lines of blocks: sentences with the name of the plugin, tables indented."""
+    from pytest_tablebench.documents.document import Heading, Paragraph
+    from pytest_tablebench.documents.terminal import terminal_lines
+
+    for block in blocks:
+        mark = "tablebench: " if isinstance(block, Heading | Paragraph) else "  "
+        yield from (f"{mark}{line}" for line in terminal_lines([block]))

@@ -65,7 +65,7 @@ class Alone(CaseRunner, RunKeeper):
             run.writer.open()  # last: a refused run leaves no files
 
     def _write_plan(self, path: Path) -> None:
-        from pytest_tablebench.reports.plan_file import write_plan
+        from pytest_tablebench.reports.plan import write_plan
 
         cases = sum(self.cases.planned.values())
         write_plan(path, cases, self.run.writer.plans.values(), self.planned_gates())

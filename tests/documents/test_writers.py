@@ -67,6 +67,11 @@ def test_a_table_in_the_terminal_has_value_and_interval() -> None:
     ]
 
 
+def test_a_table_without_titles_has_no_line_of_titles() -> None:
+    columns = [doc.Column(kind="text"), doc.Column(kind="text")]
+    assert terminal_lines([doc.table(columns, [("calls", "5")])]) == ["calls  5"]
+
+
 def test_the_last_columns_that_do_not_fit_are_left_out() -> None:
     assert terminal_lines([doc.TableBlock(TABLE.columns, TABLE.rows, fewest=2)], width=20) == [
         "dataset  score",

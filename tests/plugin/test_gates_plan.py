@@ -30,7 +30,7 @@ def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
     # has the standard deviation .5, the difference of two models sqrt(2 * .25 * .75) = .6124:
     # 2.8994 * .5 / sqrt(30) = .265 and 2.8994 * .6124 / sqrt(30) = .324.
     assert result.ret == 0
-    place = result.outlines.index("tablebench plan: gates")
+    place = result.outlines.index("tablebench: gates")
     assert [re.split(r" {2,}", line) for line in result.outlines[place + 1 : place + 6]] == [
         [
             "",
@@ -104,7 +104,7 @@ def test_the_plan_counts_the_selected_cases_of_one_model(bench):
     models = bench.model(outcomes(), "one"), bench.model(outcomes(), "two")
     arguments = ("--bench-plan", "--bench-limit=20", "--bench-repeats=3", f"--bench-gate={GATE}")
     result = bench.run(*models, *arguments)
-    assert result.outlines.count("tablebench plan: gates") == 1
+    assert result.outlines.count("tablebench: gates") == 1
     assert "(20 examples; spread assumed)" in result.stdout.str()
 
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.reports.github import summary_markdown
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.reports.plan_text import plan_lines
+from pytest_tablebench.reports.plan import plan_report
 from pytest_tablebench.reports.retirement import SOON, retirement_line, retirement_lines
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.run_facts import RunFacts
@@ -61,10 +62,11 @@ def test_the_header_names_model_and_judge() -> None:
         ModelPlan("k", 1, 1, 0, 1, deprecation_date="2027-12-31"),
         ModelPlan("old", 1, 1, 0, 1),
     ]
-    lines = plan_lines(map(asdict, plans), Settings(), today=date(2026, 11, 24))
+    report = plan_report(map(asdict, plans), Settings(), today=date(2026, 11, 24))
+    lines = terminal_lines(report.blocks)
     assert [line for line in lines if "retire" in line] == [
-        "tablebench: m retires in 37 days (2026-12-31)",
-        "tablebench: judge j has been retired since 2026-11-20",
+        "m retires in 37 days (2026-12-31)",
+        "judge j has been retired since 2026-11-20",
     ]
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.reports.plan_text import plan_lines
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports.plan import plan_report
 from pytest_tablebench.running.plan import ModelPlan
 
 
@@ -24,8 +25,6 @@ def test_the_plan_warns_that_stored_answers_do_not_change_snapshots(
     hits: int, snapshot: bool, expected: str | None
 ) -> None:
     plan = ModelPlan("m", cases=5, requests=5, hits=hits, calls=5 - hits)
-    lines = plan_lines([asdict(plan)], Settings(snapshot=snapshot))
+    lines = terminal_lines(plan_report([asdict(plan)], Settings(snapshot=snapshot)).blocks)
     advice = [line for line in lines if "--bench-fresh asks again" in line]
-    assert [line.startswith(f"tablebench: {expected}") for line in advice] == [True] * bool(
-        expected
-    )
+    assert [line.startswith(str(expected)) for line in advice] == [True] * bool(expected)
