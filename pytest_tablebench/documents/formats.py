@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from pytest_tablebench.claims.estimate import span
-from pytest_tablebench.documents.document import Choice, Code, Figure, Interval, Kind, Piece
+from pytest_tablebench.documents.document import Choice, Code, Figure, Kind, Piece, Text
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -32,11 +32,17 @@ __all__ = [
     "number",
     "origins_text",
     "percent",
+    "pieces",
     "reasons_text",
     "signed",
     "stored_text",
     "unusable_text",
 ]
+
+
+def pieces(text: Text) -> tuple[Piece, ...]:
+    """Return a sentence as a tuple of its pieces."""
+    return text if isinstance(text, tuple) else (text,)
 
 
 @dataclass(frozen=True)
@@ -111,9 +117,9 @@ class NumberStyle:
         if isinstance(piece, Figure):
             if piece.value is None:
                 return self.unknown if piece.unknown is None else piece.unknown
+            if isinstance(piece.value, Sequence):
+                return self.interval(piece.value, piece.kind, piece.digits)
             return self.figure(piece.value, piece.kind, piece.digits) + piece.unit
-        if isinstance(piece, Interval):
-            return self.interval(piece.bounds, piece.kind, piece.digits)
         if isinstance(piece, Code) and len(piece.text) > piece.most:
             return f"{piece.text[: piece.most - 1]}…"
         return piece.text

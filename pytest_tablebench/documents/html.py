@@ -30,9 +30,8 @@ from pytest_tablebench.documents.document import (
     Paragraph,
     Text,
     Verdict,
-    pieces,
 )
-from pytest_tablebench.documents.formats import PAGE
+from pytest_tablebench.documents.formats import PAGE, pieces
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable

@@ -13,7 +13,6 @@ from pytest_tablebench.documents.document import (
     Figure,
     Fold,
     Heading,
-    Interval,
     Link,
     Listing,
     Paragraph,
@@ -23,9 +22,9 @@ from pytest_tablebench.documents.document import (
     TableBlock,
     Text,
     Verdict,
-    pieces,
 )
-from pytest_tablebench.documents.formats import TERMINAL
+from pytest_tablebench.documents.formats import TERMINAL, pieces
+from pytest_tablebench.documents.tables import flat
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import counted, printable
 
@@ -112,7 +111,7 @@ def _piece(piece: Piece) -> str:
         address = quote(piece.address, safe="/:?&=%~+,;@-._", errors="replace")
         return f"[{escaped_text(piece.text)}]({address})"
     text = TERMINAL.plain(piece)
-    if isinstance(piece, Figure | Interval):
+    if isinstance(piece, Figure):
         return text.replace("*", "&#42;")
     return escaped_text(text)
 
@@ -139,7 +138,7 @@ def escaped_text(text: str) -> str:
 
 
 def _table(table: TableBlock) -> Iterator[str]:
-    columns, rows = table.flat
+    columns, rows = flat(table)
     if not rows:
         return
     yield _line(escaped_text(column.title) for column in columns)

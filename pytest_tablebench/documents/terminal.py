@@ -16,9 +16,9 @@ from pytest_tablebench.documents.document import (
     TableBlock,
     Text,
     Verdict,
-    pieces,
 )
-from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting
+from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting, pieces
+from pytest_tablebench.documents.tables import flat
 from pytest_tablebench.util.names import printable
 
 __all__ = ["terminal_lines"]
@@ -90,7 +90,7 @@ def _sentence(text: Text) -> str:
 
 
 def _table(table: TableBlock, width: int | None) -> Iterator[str]:
-    columns, rows = table.flat
+    columns, rows = flat(table)
     if not rows:
         return
     header = [printable(column.title, _LONGEST_CELL) for column in columns]

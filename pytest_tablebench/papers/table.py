@@ -18,6 +18,7 @@ from typing import Any
 
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import aligned, number
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.names import printable
 
 Value = str | float | int | None
@@ -209,7 +210,7 @@ def table_blocks(table: PaperTable) -> Iterator[doc.Block]:
         doc.Column(name, "text" if place in texts else "figure")
         for place, name in enumerate(table.columns)
     ]
-    yield doc.table(columns, [[*map(_cell, row)] for row in table.rows])
+    yield table_of(columns, [[*map(_cell, row)] for row in table.rows])
     yield doc.Listing([*table.notes, *labelled_notes(table)])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.audit.ranking import preferred_answer
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def audit_report(audit: Audit, top: int) -> doc.Document:
         "Gold answers",
         [
             *map(doc.Paragraph, sentences),
-            doc.table(columns, [_row(suspect) for suspect in audit.suspects[:top]]),
+            table_of(columns, [_row(suspect) for suspect in audit.suspects[:top]]),
             *(doc.Paragraph(f"note: {note}") for note in audit.notes),
         ],
     )

@@ -9,6 +9,7 @@ from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import percent
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of
 
@@ -131,7 +132,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
                 notes.append(f"{name}, {_LABELS[measure]}: {difference.note}")
     yield doc.Heading(title, 3)
     columns = ("", doc.Column("measure", "text"), "before", "after", _DIFFERENCE, "p", "examples")
-    yield doc.table((*columns, "left out", "no answer", "right now", "wrong now"), rows)
+    yield table_of((*columns, "left out", "no answer", "right now", "wrong now"), rows)
     if notes:
         yield doc.Listing(notes)
 
@@ -167,7 +168,7 @@ def _parts(dataset: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Bloc
         *("", doc.Column("performance", "estimate", "signed"), "p", "pass rate", "p"),
         *(doc.Column("robustness", "estimate", "signed"), "p", "examples", "right now"),
     )
-    yield doc.table((*columns, "wrong now"), rows)
+    yield table_of((*columns, "wrong now"), rows)
 
 
 def _answers(comparison: RunComparison) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 
 FindingState = Literal["ok", "-", "NO"]
 """`ok`: works. `-`: missing, but not every run needs it. `NO`: missing, and every run needs it."""
@@ -24,5 +25,5 @@ def doctor_report(findings: Mapping[str, Finding], first: str) -> doc.Document:
     ]
     broken = [name for name, (state, _) in findings.items() if state == "NO"]
     advice = f"Fix before a run: {', '.join(broken)}." if broken else f"Ready: {first}"
-    table = doc.table(("check", "state", doc.Column("result", "text")), rows)
+    table = table_of(("check", "state", doc.Column("result", "text")), rows)
     return doc.Document("Doctor", [table, doc.Paragraph(advice)])

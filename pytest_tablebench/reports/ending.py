@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.outliers import Outlier
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.util.names import counted, printable
@@ -67,7 +68,7 @@ def outlier_blocks(outliers: Sequence[Outlier]) -> list[doc.Block]:
                 _name(outlier, has_several_datasets),
                 doc.Figure(outlier.value),
                 doc.Figure(outlier.value - outlier.whole, "signed"),
-                ("(", doc.Interval(outlier.difference.interval, "signed"), ")"),
+                ("(", doc.Figure(outlier.difference.interval, "signed"), ")"),
             ),
             "part",
         )
@@ -82,7 +83,7 @@ def outlier_blocks(outliers: Sequence[Outlier]) -> list[doc.Block]:
         if count > 0
     ]
     title = "lowest scores, by more than chance; difference from the mean and its 95 % interval:"
-    blocks: list[doc.Block] = [doc.Heading(title, 3), doc.table(("", "", "", ""), rows)]
+    blocks: list[doc.Block] = [doc.Heading(title, 3), table_of(("", "", "", ""), rows)]
     return [*blocks, doc.Listing([f"and {' and '.join(more)} the mean"])] if more else blocks
 
 

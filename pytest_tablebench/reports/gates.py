@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pytest_tablebench.claims.gates import GateResult, verdict_line
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import stored_text, unusable_text
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted
 
@@ -54,7 +55,7 @@ def _table(results: Sequence[GateResult]) -> doc.TableBlock:
                 doc.Code(result.gate, 80),
                 result.state,
                 doc.Figure(result.value, kind, _DIGITS),
-                doc.Interval(result.interval or result.clopper_pearson, kind, _DIGITS),
+                doc.Figure(result.interval or result.clopper_pearson, kind, _DIGITS),
                 doc.Figure(result.bound, kind, _DIGITS),
                 result.method or doc.Figure(None),
                 counted(result.n_cases or 0, "case") if of_cases else f"{result.examples}",
@@ -62,7 +63,7 @@ def _table(results: Sequence[GateResult]) -> doc.TableBlock:
             )
         )
     columns = ("gate", doc.Column("state", "text"), "estimate", "interval", "bound", "method")
-    return doc.table((*columns, "examples", "left out"), rows, fewest=3)
+    return table_of((*columns, "examples", "left out"), rows, fewest=3)
 
 
 def gate_table(results: Sequence[GateResult]) -> doc.TableBlock:
@@ -72,7 +73,7 @@ def gate_table(results: Sequence[GateResult]) -> doc.TableBlock:
             doc.Code(result.gate),
             doc.StateWord(result.state, result.state),
             doc.Figure(result.value),
-            doc.Interval(result.interval or result.clopper_pearson),
+            doc.Figure(result.interval or result.clopper_pearson),
             doc.Figure(result.bound),
             f"{result.examples}" if result.n_cases is None else counted(result.n_cases, "case"),
             "; ".join(filter(None, (result.reason, result.needs))),
@@ -80,7 +81,7 @@ def gate_table(results: Sequence[GateResult]) -> doc.TableBlock:
         for result in results
     ]
     columns = ("gate", doc.Column("state", "text"), "estimate", "interval", "bound", "examples")
-    return doc.table((*columns, doc.Column("why", "text")), rows)
+    return table_of((*columns, doc.Column("why", "text")), rows)
 
 
 def method_lines(results: Iterable[GateResult]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import reasons_text, stored_text, unusable_text
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.gates import gate_table
 from pytest_tablebench.reports.replies import reply_lines
@@ -167,7 +168,7 @@ def _change_table(scopes_compared: Sequence[ScopeComparison]) -> doc.TableBlock:
             )
             rows.append(doc.TableRow(cells, "whole" if whole else ""))
     change = doc.Column("difference", "estimate", "signed")
-    return doc.table(("", "baseline", "this run", change, "p", "better", "worse"), rows)
+    return table_of(("", "baseline", "this run", change, "p", "better", "worse"), rows)
 
 
 def _snapshots(snapshots: Mapping[str, str]) -> Iterator[doc.Block]:

@@ -10,6 +10,7 @@ from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import HISTORY_MEASURES, HistoryPanel, RunHistory, price_of
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.history_chart import PlottedLine
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted
 
@@ -114,7 +115,7 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
         )
         for model, point in points
     ]
-    yield doc.table(("start", doc.Column("model", "text"), *estimates, "examples", "changes"), rows)
+    yield table_of(("start", doc.Column("model", "text"), *estimates, "examples", "changes"), rows)
 
 
 def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBlock:
@@ -124,7 +125,7 @@ def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBl
         models = tuple(piece for name in names for piece in (", ", doc.Code(name, 60)))[1:]
         rows.append((f"{change.number}", change.date, change.text, models)[: 4 if lines > 1 else 3])
     titles = ("#", "run", "change", "model")[: 4 if lines > 1 else 3]
-    return doc.table([doc.Column(title, "text") for title in titles], rows)
+    return table_of([doc.Column(title, "text") for title in titles], rows)
 
 
 def _lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
@@ -157,7 +158,7 @@ def _prices(history: RunHistory, columns: Sequence[int]) -> Iterator[doc.Block]:
         for run in history.runs
     ]
     texts = doc.Column("model", "text"), doc.Column("run", "text")
-    yield doc.table(("start", texts[0], "calls paid", "paid", "per 1,000 calls", texts[1]), rows)
+    yield table_of(("start", texts[0], "calls paid", "paid", "per 1,000 calls", texts[1]), rows)
     yield doc.Paragraph(_HINT, "legend")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.estimate import Estimate, clopper_pearson
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.running.judged_replies import ErrorRates
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def judged_replies_report(rates: Mapping[str, ErrorRates]) -> doc.Document:
         doc.Column(f"called {verdict}", "estimate", "percent") for verdict in ("right", "wrong")
     )
     columns = ("kind", "wrong replies", positives, "right replies", negatives, "unclear")
-    return doc.Document("Verdicts of the rules", [doc.table(columns, rows)])
+    return doc.Document("Verdicts of the rules", [table_of(columns, rows)])
 
 
 def _share(count: int, total: int) -> Estimate:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import interval, number
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _calibration(calibration: Calibration) -> Iterator[doc.Block]:
         for row in calibration.confusion
     ]
     titles = ("", "right/right", "right/wrong", "wrong/right", "wrong/wrong")
-    yield replace(doc.table(titles, rows), most=MOST_GROUPS)
+    yield replace(table_of(titles, rows), most=MOST_GROUPS)
 
 
 def _bias(calibration: Calibration) -> Iterator[doc.Block]:
@@ -108,7 +109,7 @@ def _bias(calibration: Calibration) -> Iterator[doc.Block]:
     lengths = calibration.bias_by_length
     biases = {"all": calibration.bias, **{f"replies of {name}": lengths[name] for name in lengths}}
     rows = [(name, bias, doc.Figure(bias.examples, "count")) for name, bias in biases.items()]
-    yield doc.table(("", doc.Column("bias", "estimate", "signed"), "answers"), rows)
+    yield table_of(("", doc.Column("bias", "estimate", "signed"), "answers"), rows)
     family = {
         None: "not known, since the run does not name its judge",
         True: "judge and model have the same family name, so all of this bias is towards its own "
@@ -140,4 +141,4 @@ def _people(people: PeopleAgreement | None) -> Iterator[doc.Block]:
         for pair in people.pairs
     ]
     kappas = [doc.Column(title, "estimate") for title in ("kappa", "weighted")]
-    yield doc.table(("people", "answers", "equal", *kappas), rows)
+    yield table_of(("people", "answers", "equal", *kappas), rows)

@@ -15,6 +15,7 @@ from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.inline_svg import read_plots
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.papers.boards import boards_of
 from pytest_tablebench.papers.plots import PLOTS, write_plots
@@ -100,14 +101,14 @@ def _benchmark(
         row.cells(ranking, out, is_corrected=is_corrected) for row in ranking
     ]
     yield doc.Heading("Ranking", 3)
-    yield doc.table([*columns, "robustness", "pass rate", "no answer", "cost", *more], rows)
+    yield table_of([*columns, "robustness", "pass rate", "no answer", "cost", *more], rows)
     if len(datasets) > 1:
         yield doc.Heading("Performance by dataset", 3)
         rows = [
             (row.name(out), *(doc.Figure(value, digits=2, strength=value) for value in row.values))
             for row in ranking
         ]
-        yield doc.table(("", *datasets), rows, is_heat_map=True)
+        yield table_of(("", *datasets), rows, is_heat_map=True)
     try:
         analysis = analysis or analysis_of(runs, name)
     except DataError as error:
@@ -143,7 +144,7 @@ def _maps(analysis: Mapping[str, Any]) -> Iterator[doc.Block]:
                 for name, values in named
             ]
             yield doc.Heading(title, 3)
-            yield doc.table(("", *columns), rows, is_heat_map=True)
+            yield table_of(("", *columns), rows, is_heat_map=True)
 
 
 def _signed(value: float | None, reach: float) -> doc.Figure:
@@ -278,5 +279,5 @@ def _board(table: PaperTable) -> Iterator[doc.Block]:
         for number, row in enumerate(table.rows)
     ]
     yield doc.Heading(table.title)
-    yield doc.table(columns, rows)
+    yield table_of(columns, rows)
     yield doc.Listing([*labelled_notes(table), *table.notes])

@@ -17,6 +17,7 @@ from pytest_tablebench.claims.migration import (
 )
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import duration, money
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 
@@ -101,7 +102,7 @@ def _candidates(migrations: Sequence[Migration]) -> doc.TableBlock:
             )
         )
     columns = ("candidate", doc.Column("verdict", "text"), "lowest difference", "1,000 questions")
-    return doc.table((*columns, "no answer", "cut off", "median latency"), rows)
+    return table_of((*columns, "no answer", "cut off", "median latency"), rows)
 
 
 def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator[doc.Block]:
@@ -123,7 +124,7 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
     yield doc.Paragraph(_LEGEND, "legend")
     if migration.gates:
         yield doc.Heading("Gates of the project", 3)
-        yield doc.table(
+        yield table_of(
             ("gate", doc.Column("state", "text"), doc.Column("why", "text")),
             [
                 (
@@ -142,7 +143,7 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
     rows: list[Sequence[doc.Cell]] = list(_sides(migration.old, migration.new))
     if origin is not None:
         rows.insert(0, ("", *(link for _, link in sides)))
-    yield doc.table(("", "old", "new"), rows)
+    yield table_of(("", "old", "new"), rows)
     yield from _changes(migration)
     if migration.differences:
         differing = [
@@ -155,7 +156,7 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
             for item in migration.differences
         ]
         columns = [doc.Column(name, "text") for name in ("", "old", "new", "meaning")]
-        yield doc.Fold("What else differs", [doc.table(columns, differing)], is_open=True)
+        yield doc.Fold("What else differs", [table_of(columns, differing)], is_open=True)
     yield doc.Listing([doc.Code(remark, 600) for remark in migration.remarks])
 
 
@@ -184,7 +185,7 @@ def _scopes(scopes: Sequence[JudgedScope], margin: float, reach: float) -> doc.T
         )
         for scope in scopes
     ]
-    return doc.table((*columns, "old", "new", "examples", "more needed"), rows)
+    return table_of((*columns, "old", "new", "examples", "more needed"), rows)
 
 
 def _changes(migration: Migration) -> Iterator[doc.Block]:
@@ -204,7 +205,7 @@ def _changes(migration: Migration) -> Iterator[doc.Block]:
 
 def _changed(changes: Sequence[Change]) -> doc.TableBlock:
     names = ("case", "expected", "old answer", "new answer")
-    return doc.table(
+    return table_of(
         [doc.Column(name, "text") for name in names],
         [[doc.Code(text) for text in (c.case, c.expected, c.before, c.after)] for c in changes],
     )
@@ -275,4 +276,4 @@ def plan_table(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) ->
                 time,
             )
         )
-    return doc.table(("", "calls", "in the store", "price at most", "time"), rows)
+    return table_of(("", "calls", "in the store", "price at most", "time"), rows)

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.models import Resolution
 from pytest_tablebench.reports.retirement import retirement_line
 from pytest_tablebench.running.model_listing import per_million
@@ -38,7 +39,7 @@ def models_report(
         sentences.append("no model is in the store, in run folders or in the configuration")
     texts = ("model", "can", "from")
     columns = [doc.Column(title, "text" if title in texts else "figure") for title in _COLUMNS]
-    table = doc.table(columns, [_row(model) for model in models])
+    table = table_of(columns, [_row(model) for model in models])
     return doc.Document("Models", [table, *map(doc.Paragraph, sentences)])
 
 

@@ -13,6 +13,7 @@ from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import duration
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.retirement import retirement_line
 from pytest_tablebench.reports.same_question import setting_plan
@@ -183,7 +184,7 @@ def _tables(name: str, plan: Mapping[str, Any], settings: Settings) -> Iterator[
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> doc.TableBlock:
     columns = [doc.Column(kind="text"), doc.Column(kind="text")]
-    return doc.table(columns, [(doc.Code(name), doc.Code(text, 400)) for name, text in rows])
+    return table_of(columns, [(doc.Code(name), doc.Code(text, 400)) for name, text in rows])
 
 
 def _time(plan: Mapping[str, Any], settings: Settings) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import interval, percent, signed
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.scores import bounded
 
 _COLUMNS = (
@@ -30,7 +31,7 @@ def setting_tables(
     `is_named`: whether the first column names the benchmark.
     """
     return [
-        doc.table(
+        table_of(
             (f"{name} by {axis.name}" if is_named else axis.name, *_COLUMNS),
             [_row(*entry) for entry in figures[axis.plural]["settings"].items()],
         )
@@ -124,4 +125,4 @@ def setting_plan(axis: Axis, plans: Iterable[Mapping[str, Any]]) -> doc.TableBlo
         for plan in plans
     ]
     columns = (axis.name, "calls", "stored", "tokens at most", "price at most")
-    return doc.table((*columns, "tokens of a stored reply", "expected price"), rows)
+    return table_of((*columns, "tokens of a stored reply", "expected price"), rows)

@@ -9,6 +9,7 @@ from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.summary import informative_checks, informative_parts
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import interval, number, percent, signed
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, unknown_name
@@ -75,7 +76,7 @@ def score_table(
         if list(datasets) != [name]:
             cells = ((doc.Code(name, 60), whole), *score_row(benchmark))
             rows.append(doc.TableRow(cells, "whole"))
-    return doc.table((title, *_MEASURES), rows)
+    return table_of((title, *_MEASURES), rows)
 
 
 def strategy_tables(summary: Mapping[str, Any]) -> list[doc.TableBlock]:
@@ -102,7 +103,7 @@ def _strategy_table(strategies: Mapping[str, Mapping[str, Any]]) -> doc.TableBlo
         for name, figures in strategies.items()
     ]
     columns = ("strategy", "performance", "cases", "calls", "prompt tokens", "completion tokens")
-    return doc.table((*columns, "seconds", "USD"), rows)
+    return table_of((*columns, "seconds", "USD"), rows)
 
 
 def check_table(summary: Mapping[str, Any]) -> doc.TableBlock:
@@ -120,7 +121,7 @@ def check_table(summary: Mapping[str, Any]) -> doc.TableBlock:
         for name, check in informative_checks(scope).items()
     ]
     rate = doc.Column("pass rate", "estimate", "percent")
-    return doc.table(("test", rate, "failed", "cases", "no verdict"), rows)
+    return table_of(("test", rate, "failed", "cases", "no verdict"), rows)
 
 
 # By the corrected gold
@@ -149,7 +150,7 @@ def corrected_blocks(
             cells = _corrected(benchmark, published)
             rows.append(doc.TableRow(((doc.Code(name, 60), whole), *cells), "whole"))
     columns = ("by corrected gold", SHARE, "difference", "pass rate", "examples", "changed")
-    return [doc.table((*columns, "left out"), rows), doc.Paragraph(line)]
+    return [table_of((*columns, "left out"), rows), doc.Paragraph(line)]
 
 
 def _corrected(scope: Mapping[str, Any], published: Mapping[str, Any]) -> tuple[doc.Cell, ...]:
@@ -367,4 +368,4 @@ def tag_table(
         rows.append((name, *score_row(scope), *same, *map(doc.Figure, means)))
     same_answer = ["consistency"] if compared else []
     columns: list[doc.Column | str] = [title, *_MEASURES, *same_answer, *parts]
-    return doc.table(columns, rows, most=most)
+    return table_of(columns, rows, most=most)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def store_report(survey: Survey) -> doc.Document:
     if survey.entries > survey.keys:
         duplicates = survey.entries - survey.keys
         sentences.append(f"{duplicates:,} of {survey.entries:,} entries are duplicates")
-    table = doc.table(("model", "answers"), rows)
+    table = table_of(("model", "answers"), rows)
     return doc.Document("Answer store", [*map(doc.Paragraph, sentences), table])
 
 

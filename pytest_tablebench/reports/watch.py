@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import interval, signed
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.names import counted, out_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _looks(verdict: WatchVerdict) -> doc.TableBlock:
         for look in reversed(verdict.looks)
     ]
     texts = (doc.Column("fingerprint", "text"), doc.Column("not counted because", "text"))
-    return doc.table((*columns, *texts), rows)
+    return table_of((*columns, *texts), rows)
 
 
 def _chart_data(verdict: WatchVerdict) -> dict[str, Any] | None:

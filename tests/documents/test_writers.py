@@ -15,9 +15,10 @@ from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.markdown import COMMENT_LIMIT, markdown_text
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.documents.terminal import terminal_lines
 
-TABLE = doc.table(
+TABLE = table_of(
     ("dataset", doc.Column("score", "estimate", scale=(0.0, 1.0)), "cases"),
     [
         doc.TableRow(("shop", Estimate(0.5, 0.25, 0.75), doc.Figure(1200, "count")), "whole"),
@@ -44,7 +45,7 @@ TEXTS = st.text(max_size=40).map(lambda text: f"{text}x") | st.sampled_from(
 def every_block(text: str) -> list[doc.Block]:
     """Return a block of each kind with the text in every field that takes one."""
     parts = (text, doc.Code(text), doc.Link(text, text), doc.StateWord(text, "fails", text))
-    table = doc.table(
+    table = table_of(
         (text, doc.Column(text, "text"), doc.Column(text, "estimate"), text),
         [(parts, text, Estimate(0.5, 0.25, 0.75), doc.Figure(1.0, unit=" s"))],
     )
@@ -69,7 +70,7 @@ def test_a_table_in_the_terminal_has_value_and_interval() -> None:
 
 def test_a_table_without_titles_has_no_line_of_titles() -> None:
     columns = [doc.Column(kind="text"), doc.Column(kind="text")]
-    assert terminal_lines([doc.table(columns, [("calls", "5")])]) == ["calls  5"]
+    assert terminal_lines([table_of(columns, [("calls", "5")])]) == ["calls  5"]
 
 
 def test_the_last_columns_that_do_not_fit_are_left_out() -> None:
@@ -82,7 +83,7 @@ def test_the_last_columns_that_do_not_fit_are_left_out() -> None:
 
 def test_a_table_of_long_texts_is_one_block_for_each_row() -> None:
     columns = [doc.Column(name, "text") for name in ("case", "before", "after")]
-    wide = doc.table(columns, [("a/b", "x" * 60, "y" * 60)])
+    wide = table_of(columns, [("a/b", "x" * 60, "y" * 60)])
     assert terminal_lines([wide], width=80) == [
         "a/b",
         f"  before: {'x' * 60}",

@@ -9,6 +9,7 @@ from pytest_tablebench.claims.compare import ScopeComparison
 from pytest_tablebench.claims.summary import informative_parts, same_meaning, spread
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     PARTS,
@@ -123,7 +124,7 @@ def further_blocks(summary: Mapping[str, Any], run: RunFacts) -> Iterator[doc.Bl
     if parts:
         yield doc.Heading("Parts of the score", 3)
         mean = doc.Column("mean", "estimate")
-        yield doc.table(("part of the score", mean, "examples", "cases", "absent"), parts)
+        yield table_of(("part of the score", mean, "examples", "cases", "absent"), parts)
         meanings = [f" {name}: {text}." for name, text in PARTS.items() if name in names]
         yield _hint(_ABSENT + "".join(meanings))
     if alike:
@@ -132,7 +133,7 @@ def further_blocks(summary: Mapping[str, Any], run: RunFacts) -> Iterator[doc.Bl
         yield doc.Heading("Changed meaning", 3)
         score = doc.Column("mean score", "estimate")
         columns = ("changed meaning", score, "pass rate", "no answer", "examples", "cases")
-        yield doc.table((*columns, doc.Column("perturbations", "text")), changed)
+        yield table_of((*columns, doc.Column("perturbations", "text")), changed)
         yield _hint(_CHANGED)
 
 
@@ -151,7 +152,7 @@ def _consistency(rows: Sequence[Any], levels: Sequence[float]) -> Iterator[doc.B
     yield doc.Heading("Consistency", 3)
     same = doc.Column("same answer", "estimate", "percent")
     gain = doc.Column("gain", "estimate", "signed")
-    yield doc.table(
+    yield table_of(
         ("consistency", same, "majority scores", "mean", gain, "examples"),
         [
             doc.TableRow(
@@ -169,7 +170,7 @@ def _consistency(rows: Sequence[Any], levels: Sequence[float]) -> Iterator[doc.B
         ],
     )
     yield doc.Heading("Risk and coverage", 3)
-    yield doc.table(
+    yield table_of(
         ("risk, by required agreement", *(f"{100 * level:.1f} %" for level in levels)),
         [
             doc.TableRow((label, *(_risk(points.get(level)) for level in levels)), rank)
@@ -250,7 +251,7 @@ def map_blocks(maps: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> It
         )
         for name, place, values in zip(datasets, places, maps["by_serializer"], strict=True)
     ]
-    yield doc.table(("", *maps["serializers"]), rows, is_heat_map=True)
+    yield table_of(("", *maps["serializers"]), rows, is_heat_map=True)
     has_base, names = maps["known"], maps["perturbations"]
     title = "Change from perturbation none" if has_base else "Performance by perturbation"
     yield doc.Heading(title, 3)
@@ -270,7 +271,7 @@ def map_blocks(maps: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> It
             place = axes["perturbation"].index(perturbation)
             cells.append(choice(level, figure, d=places[number], p=place))
         rows.append((doc.Code(name, 40), *cells))
-    yield doc.table(("", *(["none"] if has_base else []), *names), rows, is_heat_map=True)
+    yield table_of(("", *(["none"] if has_base else []), *names), rows, is_heat_map=True)
 
 
 def spread_blocks(summary: Mapping[str, Any]) -> list[doc.Block]:
@@ -284,7 +285,7 @@ def spread_blocks(summary: Mapping[str, Any]) -> list[doc.Block]:
     columns: list[doc.Column | str] = [doc.Column("dataset", "text")]
     for axis in GRID:
         columns += [doc.Column(f"best {axis.name}", "text"), doc.Column("worst", "text"), "spread"]
-    return [doc.Heading("Spread", 3), doc.table(columns, rows)] if rows else []
+    return [doc.Heading("Spread", 3), table_of(columns, rows)] if rows else []
 
 
 def _spread(scope: Mapping[str, Any], axis: str, plural: str) -> tuple[doc.Cell, ...]:
@@ -304,7 +305,7 @@ def _spread(scope: Mapping[str, Any], axis: str, plural: str) -> tuple[doc.Cell,
 def cost_blocks(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[doc.Block]:
     """Return latency, tokens and cost by dataset, by strategy and by setting."""
     columns = ("dataset", "median latency", "95th percentile", "prompt tokens")
-    table = doc.table(
+    table = table_of(
         (*columns, "completion tokens", "cost", "from the store"),
         [
             (
@@ -354,4 +355,4 @@ def difference_table(compared: Sequence[ScopeComparison], *, is_whole: bool) -> 
         rows.append(doc.TableRow(cells, "whole" if scope.kind == "benchmark" else ""))
     change = doc.Column("difference", "estimate", "signed")
     columns = ("scope", "before", "after", change, "p", "better", "worse", "examples")
-    return doc.table(columns, rows, most=_ROWS)
+    return table_of(columns, rows, most=_ROWS)
