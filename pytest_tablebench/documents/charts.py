@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pytest_tablebench.documents.canvas import (
     BLUE,
@@ -32,7 +33,7 @@ _MOST = 400
 """The most examples of a dataset that are drawn."""
 
 
-def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
+def band_plot(title: str, ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     """Draw (lowest, mean, highest) of each example by dataset, sorted by the mean."""
     shown = {name: sorted(values, key=lambda r: (r[1], r)) for name, values in ranges.items()}
     shown = {name: values for name, values in shown.items() if len(values) > 1}
@@ -56,7 +57,6 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     canvas.text(44 + (width - 56) / 2, 24 + tall * rows, "examples, sorted by mean score (%)")
     canvas.text(10, 18 + (tall * rows - 34) / 2, "score", up=True)
     text = "Band from the lowest to the highest score of each example, line at its mean"
-    title = "Range of each example over its configurations"
     return Plot(title, text, canvas.svg(), columns > 1)
 
 
@@ -140,6 +140,42 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
     return [tally[place] for place in range(len(edges) + 1)]
 
 
+class PricedScore(NamedTuple):
+    """A setting: its price, its score, and the interval of the score."""
+
+    name: str
+    price: float
+    score: float
+    low: float
+    high: float
+
+
+def price_plot(title: str, places: Sequence[PricedScore], unit: str) -> Plot | None:
+    """Draw scores with their 95 % intervals over a logarithmic axis of prices in a unit."""
+    if len(places) < 2:
+        return None
+    prices = [place.price for place in places]
+    low, high = min(prices) / 1.4, max(prices) * 1.4
+    start, end = math.log10(low), math.log10(high)
+    canvas = Canvas(331, 186)
+    axes = ChartAxes(canvas, 46, 18, 323, 150, (start, -0.03), (end, 1.03))
+    ordered = sorted(places, key=lambda place: place.price)
+    points = [(axes.x(math.log10(place.price)), axes.y(place.score)) for place in ordered]
+    canvas.line(points, BLUE, 1.0, "4 2")
+    for place, (x, y) in zip(ordered, points, strict=True):
+        canvas.line([(x, axes.y(place.low)), (x, axes.y(place.high))], INK, 1.0)
+        canvas.bar(x - 3, y - 3, 6, 6, BLUE)
+        canvas.text(x + 6, y - 5, place.name, "start", size=8)
+    across = {math.log10(value): label for value, label in decades(low, high)}
+    axes.frame(across, {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"})
+    canvas.text((axes.left + axes.right) / 2, 180, unit)
+    canvas.text(10, 84, "score", up=True)
+    text = ", ".join(
+        f"{place.name}: {number(place.score)} at {place.price:,.4g}" for place in ordered
+    )
+    return Plot(title, f"{text} ({unit})", canvas.svg())
+
+
 def sequence_plot(
     title: str,
     *,
@@ -202,6 +238,7 @@ CHARTS: Mapping[str, Callable[..., Plot | None]] = {
     "bars": win_rate_plot,
     "drawn": drawn_plot,
     "histogram": histogram_plot,
+    "prices": price_plot,
     "history": history_plot,
     "sequence": sequence_plot,
 }

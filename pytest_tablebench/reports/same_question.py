@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.charts import PricedScore
 from pytest_tablebench.documents.formats import interval, percent, signed
 from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.scores import bounded
@@ -110,6 +111,36 @@ def _missing(block: Mapping[str, Any]) -> Iterator[str]:
             yield f"no number of examples would soon tell for {name}"
         else:
             yield f"about {count:,} more examples would tell for {name}"
+
+
+_UNITS = (
+    ("usd_per_answer", 1000.0, "US dollars for 1,000 answers"),
+    ("tokens_per_answer", 1.0, "tokens of an answer"),
+)
+"""Prices of an answer, the first that all settings have counts: field, factor, unit."""
+
+
+def setting_charts(summary: Mapping[str, Any]) -> Iterator[doc.Chart]:
+    """Yield a chart of score and price for each benchmark and axis with several settings."""
+    for name, benchmark in summary["benchmarks"].items():
+        for axis in SAME_QUESTION:
+            settings = benchmark.get(axis.plural, {}).get("settings", {})
+            for key, factor, unit in _UNITS:
+                places = [
+                    _place(setting, entry, factor * entry[key])
+                    for setting, entry in settings.items()
+                    if entry.get(key) and entry["performance"] is not None
+                ]
+                if len(places) == len(settings) > 1:
+                    title = f"Score and price of {name} by {axis.name}"
+                    yield doc.Chart("prices", title, {"places": places, "unit": unit})
+                    break
+
+
+def _place(name: str, entry: Mapping[str, Any], price: float) -> PricedScore:
+    score = entry["performance"]
+    low, high = entry["ci95"]["performance"] or (score, score)
+    return PricedScore(name[:20], price, score, low, high)
 
 
 def setting_plan(axis: Axis, plans: Iterable[Mapping[str, Any]]) -> doc.TableBlock:

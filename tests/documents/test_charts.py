@@ -75,7 +75,7 @@ def test_bars_of_win_rates_are_proportional_and_labelled():
 
 
 def test_a_band_spans_the_lowest_to_the_highest_score_sorted_by_mean():
-    plot = present(band_plot({"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]}))
+    plot = present(band_plot("Range", {"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]}))
     [band] = points(plot, fill_opacity="0.45")
     bottom, top = max(y for _, y in band), min(y for _, y in band)
     [mean] = points(plot, stroke=BLUE)
@@ -86,12 +86,12 @@ def test_a_band_spans_the_lowest_to_the_highest_score_sorted_by_mean():
         pytest.approx((bottom + top) / 2, abs=0.1),
     ]
     assert not plot.wide
-    assert band_plot({"wikitq": [(0.0, 0.5, 1.0)]}) is None
+    assert band_plot("Range", {"wikitq": [(0.0, 0.5, 1.0)]}) is None
 
 
 def test_many_datasets_are_in_rows_of_five_and_many_examples_are_thinned():
     ranges = {f"d{n}": [(0.0, m / 1000, 1.0) for m in range(1000)] for n in range(7)}
-    plot = present(band_plot(ranges))
+    plot = present(band_plot("Range", ranges))
     assert plot.wide
     assert [len(mean) for mean in points(plot, stroke=BLUE)] == [400] * 7
     assert len({mean[0] for mean in points(plot, stroke=BLUE)}) == 7

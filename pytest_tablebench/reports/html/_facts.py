@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.summary import same_meaning, spent_on
-from pytest_tablebench.documents.canvas import Plot
-from pytest_tablebench.documents.charts import band_plot, histogram_plot, win_rate_plot
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.papers.analyses import contrasts, winners
@@ -19,7 +18,7 @@ from pytest_tablebench.results.folder import recorded_text
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
-from pytest_tablebench.util.names import are, counted, out_of, printable
+from pytest_tablebench.util.names import are, counted, out_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import GateResult
@@ -188,37 +187,27 @@ def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     return rows
 
 
-def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[Plot]], list[str]]:
-    """Return the figures by section, and why some could not be drawn; a section may be empty."""
-    answered = [record for record in records if record.score is not None]
+def range_blocks(table: ScoreTable) -> Iterator[doc.Block]:
+    """Yield the ranges of examples, the win rates, and why some could not be drawn."""
     dataset_sheets = {name: sheet.meant for name, sheet in sheets(table.cells).items()}
-    is_varied = any(sheet.varied for sheet in dataset_sheets.values())
-    band = {name: sheet.bands() for name, sheet in dataset_sheets.items()} if is_varied else {}
-    latency = [record.latency_s for record in answered if record.latency_s]
-    tokens = {
-        "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
-        "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
-    }
-    wins, notes = _win_rates(table)
-    sections: dict[str, list[Plot | None]] = {
-        "band": [band_plot(band)],
-        "wins": wins,
-        "cost": [
-            histogram_plot("Latency", "seconds a case", {"latency": latency}),
-            histogram_plot("Tokens", "tokens a case", tokens),
-        ],
-    }
-    return {name: [plot for plot in section if plot] for name, section in sections.items()}, notes
+    notes: list[str] = []
+    if any(sheet.varied for sheet in dataset_sheets.values()):
+        bands = {name: sheet.bands() for name, sheet in dataset_sheets.items()}
+        title = "Range of each example over its configurations"
+        yield doc.Chart("bands", title, {"ranges": bands})
+    else:
+        yield doc.Paragraph("No example was answered in more than one configuration.")
+    yield from _win_rates(table, notes)
+    yield from (doc.Paragraph(note, "hint") for note in notes)
 
 
-def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
+def _win_rates(table: ScoreTable, notes: list[str]) -> Iterator[doc.Block]:
     try:
         # Only this analysis: all of them together take seconds.
         rates = contrasts.win_rates(read_scores(table))
     except DataError as error:
-        return [], [f"win rates: {printable(str(error), 300)}"]
-    drawn: list[Plot | None] = []
-    notes = []
+        notes.append(f"win rates: {error}")
+        return
     for axis in ("serializer", "perturbation"):
         tree = rates[axis]
         overall = winners.overall(tree) if "by_dataset" in tree else tree
@@ -230,10 +219,22 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
             low, high = min(counts), max(counts)
             over = counted(low, "example") if low == high else f"{low} to {high} examples"
             each = " of each dataset" if len(counts) > 1 else ""
-            drawn.append(win_rate_plot(f"Win rates of {axis}s, over {over}{each}", by_name))
+            yield doc.Chart("bars", f"Win rates of {axis}s, over {over}{each}", {"rates": by_name})
             if left_out := winners.note(overall):
-                notes.append(printable(f"Win rates of {axis}s: {left_out}.", 400))
-    return drawn, notes
+                notes.append(f"Win rates of {axis}s: {left_out}.")
+
+
+def cost_charts(records: Iterable[Record]) -> Iterator[doc.Chart]:
+    """Yield the histograms of latency and tokens of answered cases."""
+    answered = [record for record in records if record.score is not None]
+    latency = [record.latency_s for record in answered if record.latency_s]
+    tokens = {
+        "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
+        "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
+    }
+    data = {"unit": "seconds a case", "series": {"latency": latency}}
+    yield doc.Chart("histogram", "Latency", data)
+    yield doc.Chart("histogram", "Tokens", {"unit": "tokens a case", "series": tokens})
 
 
 def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
@@ -241,6 +242,6 @@ def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
     reasons: dict[str, list[str]] = {}
     for name, entry in tree.get("by_dataset", {}).items():
         if entry.get("reason"):
-            reasons.setdefault(str(entry["reason"]), []).append(printable(str(name), 40))
+            reasons.setdefault(str(entry["reason"]), []).append(str(name))
     parts = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
-    return printable("; ".join(parts) or str(overall.get("reason")), 400)
+    return "; ".join(parts) or str(overall.get("reason"))

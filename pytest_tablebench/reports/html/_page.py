@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.outliers import Outlier, outliers_of
 from pytest_tablebench.claims.summary import summary_of
-from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import left_out_lines, money, origins_text, percent
@@ -20,7 +20,6 @@ from pytest_tablebench.reports.comparison import methods_line
 from pytest_tablebench.reports.gates import method_lines
 from pytest_tablebench.reports.html import _facts, _sections
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
-from pytest_tablebench.reports.html._cheapest_plot import setting_plot
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
@@ -132,13 +131,6 @@ def write_page(
         ahead=ahead,
     )
     cut = [*reply_lines(summary, run), *thinking_lines(summary)]
-    plots, plot_notes = _facts.plots(records, loaded.scores)
-    plots["settings"] = [
-        plot
-        for name, figures in summary["benchmarks"].items()
-        for axis in SAME_QUESTION
-        if (plot := setting_plot(name, axis, figures.get(axis.plural, {}).get("settings", {})))
-    ]
     facts = {
         "model": run.model,
         "run": run,
@@ -153,12 +145,15 @@ def write_page(
         "scores": grouped(_sections.score_blocks(summary, run)),
         "tags": grouped(_sections.tag_sections(summary, run, tags, packed.axes["dataset"])),
         "maps": grouped(_sections.map_blocks(_facts.heat_maps(summary, packed.axes), packed.axes)),
-        "spreads": grouped(_sections.spread_blocks(summary)),
+        "ranges": grouped([*_facts.range_blocks(loaded.scores), *_sections.spread_blocks(summary)]),
         "axes_of_cases": _axes(),
-        "plots": plots,
-        "plot_notes": plot_notes,
         "outcomes": _facts.outcomes(records),
-        "costs": grouped(_sections.cost_blocks(_facts.cost_rows(records), summary)),
+        "costs": grouped(
+            [
+                *_sections.cost_blocks(_facts.cost_rows(records), summary),
+                *_facts.cost_charts(records),
+            ]
+        ),
         "comparison": comparison,
         "differences": _differences(comparison),
         "methods": comparison and methods_line(comparison, ["performance"]),
