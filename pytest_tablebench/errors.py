@@ -48,8 +48,14 @@ THOUGHTS_ALONE = "thoughts_alone"
 PROMPT_CUT_BY_SERVER = "prompt_cut_by_server"
 """Reason of a `ModelError` for a reply to a prompt of which the server read only a part."""
 
+OUT_OF_TURNS = "out_of_turns"
+"""Reason of a `ModelError` for a conversation whose last turn still calls tools."""
+
 PAID_WITHOUT_ANSWER = frozenset(
-    {CUT_OFF, CONTENT_FILTER, REFUSED_ANSWER, EMPTY, THOUGHTS_ALONE, PROMPT_CUT_BY_SERVER}
+    {
+        *(CUT_OFF, CONTENT_FILTER, REFUSED_ANSWER, EMPTY, THOUGHTS_ALONE, PROMPT_CUT_BY_SERVER),
+        OUT_OF_TURNS,
+    }
 )
 """The reasons of replies that are paid for, stored and kept in records, but are no answer."""
 

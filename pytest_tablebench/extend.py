@@ -37,12 +37,21 @@ from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Provider, Reply, Request
 from pytest_tablebench.serializers.content import Content, Image
-from pytest_tablebench.strategies import Conversation, Strategy, Task
+from pytest_tablebench.strategies import (
+    TOOLS,
+    Conversation,
+    Strategy,
+    Task,
+    Tool,
+    Tools,
+    ToolTables,
+)
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.table import Table
 
 __all__ = [
     "METRICS",
+    "TOOLS",
     "AnswerForm",
     "AnswerPlace",
     "Ask",
@@ -87,6 +96,9 @@ __all__ = [
     "Table",
     "TableQuestions",
     "Task",
+    "Tool",
+    "ToolTables",
+    "Tools",
     "Upstream",
     "may_be_unclear",
     "read_score",

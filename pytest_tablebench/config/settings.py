@@ -57,6 +57,7 @@ class Settings:
     meteor: bool = False
     structure: Literal["self", "gold", "both"] = "both"
     format_retries: int = 0
+    turns: int | None = None
     prompts: PrintedPrompts | None = None
     limit: int | Literal["all"] | None = None
     sample: int | None = None

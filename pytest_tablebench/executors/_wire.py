@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +22,7 @@ from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.shared_file import SharedFile
 
 PROBLEMS = "problems"
 """First word of the names of notes about problems; such a note contains all of one source."""
@@ -83,16 +85,29 @@ def read_request(body: bytes) -> Request:
     return Request(**fields)
 
 
-def execute_body(task: Execute) -> bytes:
-    """Encode a program for the process that runs it."""
-    files = {name: base64.b64encode(data).decode("ascii") for name, data in task.files.items()}
+SHARED = 1 << 16
+"""Bytes from which on a shared file is passed on by its path."""
+
+
+def execute_body(task: Execute, *, whole: bool = False) -> bytes:
+    """Encode a program for the process that runs it; `whole` for one on another machine."""
+
+    def field(data: bytes) -> object:
+        if isinstance(data, SharedFile) and len(data) > SHARED and not whole:
+            return [str(data.path)]
+        return base64.b64encode(data).decode("ascii")
+
+    files = {name: field(data) for name, data in task.files.items()}
     fields = {name: value for name, value in vars(task).items() if name != "expected"}
     return to_json({**fields, "files": files, "limits": asdict(task.limits)})
 
 
 def read_execute(body: bytes) -> Execute:
     fields = json.loads(body)
-    fields["files"] = {name: base64.b64decode(data) for name, data in fields["files"].items()}
+    fields["files"] = {
+        name: SharedFile(Path(*data).read_bytes() if isinstance(data, list) else b64decode(data))
+        for name, data in fields["files"].items()
+    }
     fields["limits"] = Limits(**fields["limits"])
     fields["keeps"] = tuple(fields["keeps"])
     return Execute(**fields)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pytest_tablebench.serializers.content import Message
+from pytest_tablebench.util.shared_file import SharedFile
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class Ask:
         messages: the whole conversation so far.
         model: the model to ask; None is the model under test. A judge has its own lane.
         expected: the text of a likely reply. A plan continues with it if there is no reply yet.
+        tools: the tools that it may call, as in OpenAI's protocol.
     """
 
     messages: tuple[Message, ...]
     model: str | None = None
     expected: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Execute:
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the outcome."""
-        files = {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()}
+        files = {name: SharedFile.digest_of(data) for name, data in self.files.items()}
         identity = [self.program, files, asdict(self.limits), self.runner, self.keeps]
         text = json.dumps(identity, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

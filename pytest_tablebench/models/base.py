@@ -21,7 +21,16 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.models._completions import REFUSAL, amount, count
 from pytest_tablebench.models.thinking import joined, split_thoughts
-from pytest_tablebench.serializers.content import Content, Message, text_of, to_fields
+from pytest_tablebench.serializers.content import (
+    Content,
+    Image,
+    Message,
+    SentBack,
+    ToolCall,
+    ToolResult,
+    text_of,
+    to_fields,
+)
 from pytest_tablebench.util.names import printable
 
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
@@ -109,6 +118,9 @@ class Reply:
     `text` is the answer without the model's thoughts. Pass the whole text: the constructor moves
     leading thoughts to `thinking`, after those that a server sends in a separate field, and keeps
     the whole text in `raw`. Without such thoughts `raw` is None.
+
+    `calls` are the tools that the model calls. `sent_back` is JSON of the fields of its message
+    that the provider wants back with their results; "" without any.
     """
 
     text: str
@@ -125,10 +137,13 @@ class Reply:
     fingerprint: str | None = None
     served_model: str | None = None
     served_by: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    sent_back: str = ""
     stored_at: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         fields_of_reply = vars(self)  # writable, although the dataclass is frozen
+        fields_of_reply["calls"] = tuple(ToolCall(*map(str, call)) for call in self.calls)
         if not isinstance(self.thinking, str):
             fields_of_reply["thinking"] = ""
         if self.raw is None and isinstance(self.text, str):
@@ -153,6 +168,19 @@ class Reply:
         return self.text if self.raw is None else self.raw
 
     @property
+    def shown(self) -> str:
+        """The whole text, and a line for each tool call, for readers."""
+        written = (self.written,) if self.written else ()
+        return text_of((*written, *self.calls)) if self.calls else self.written
+
+    @property
+    def turn(self) -> Message:
+        """The message with which a conversation continues after the reply."""
+        back = (SentBack(self.sent_back),) if self.sent_back else ()
+        text = (self.text,) if self.text else ()
+        return Message("assistant", (*back, *text, *self.calls))
+
+    @property
     def beside(self) -> str:
         """The thoughts that a server sent in a separate field."""
         inline = "" if self.raw is None else split_thoughts(self.raw).thinking
@@ -165,7 +193,7 @@ class Reply:
             return REFUSED_ANSWER
         if self.finish_reason == CONTENT_FILTER:
             return CONTENT_FILTER
-        if self.text.strip():
+        if self.text.strip() or self.calls:
             return None
         if self.finish_reason == "length":
             return CUT_OFF
@@ -174,7 +202,7 @@ class Reply:
     @property
     def is_cut_off(self) -> bool:
         """Whether the token limit ended the reply before any answer."""
-        return self.finish_reason == "length" and not self.text.strip()
+        return self.missing == CUT_OFF
 
     def with_all_text(self) -> Reply:
         """Return the reply with its whole text as the answer, as published code reads it."""
@@ -204,8 +232,15 @@ def limited(reply: Reply, most: int, keys: frozenset[str] | None = None) -> Repl
 
 
 def _redacted(reply: Reply, keys: frozenset[str]) -> Reply:
-    texts = {name: text for name, text in vars(reply).items() if isinstance(text, str)}
+    texts: dict[str, Any] = {
+        name: text for name, text in vars(reply).items() if isinstance(text, str)
+    }
     redacted: dict[str, Any] = {name: without_keys(text, keys) for name, text in texts.items()}
+    if reply.calls:
+        texts["calls"] = reply.calls
+        redacted["calls"] = tuple(
+            ToolCall(*(without_keys(text, keys) for text in call)) for call in reply.calls
+        )
     return reply if redacted == texts else replace(reply, **redacted)
 
 
@@ -280,7 +315,31 @@ def _without_answer(reply: Reply, missing: str) -> str:
 
 def as_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Return messages of OpenAI's protocol. Pictures are `data:` URLs, which all providers take."""
-    return [{"role": m.role, "content": _content(m.content)} for m in messages]
+    return [_turn(message) for message in messages]
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    role, content = message.role, message.content
+    if isinstance(content, str) or role not in {"assistant", "tool"}:
+        return {"role": role, "content": _content(content)}
+    turn: dict[str, Any] = {"role": role}
+    calls = [_call(part) for part in content if isinstance(part, ToolCall)]
+    for part in content:
+        if isinstance(part, ToolResult):
+            turn |= {"tool_call_id": part.id, "content": part.text}
+        elif isinstance(part, SentBack):
+            turn |= json.loads(part.fields)
+    if texts := tuple(part for part in content if isinstance(part, str | Image)):
+        turn["content"] = (
+            texts[0] if isinstance(texts[0], str) and not texts[1:] else _content(texts)
+        )
+    return {**turn, "tool_calls": calls} if calls else turn
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    further = json.loads(call.further) if call.further else {}
+    return {"id": call.id, "type": "function", "function": function, **further}
 
 
 def _content(content: Content) -> Any:
@@ -288,10 +347,10 @@ def _content(content: Content) -> Any:
         return content
     parts: list[dict[str, Any]] = []
     for part in content:
-        if isinstance(part, str):
-            parts.append({"type": "text", "text": part})
-        else:
+        if isinstance(part, Image):
             data = base64.b64encode(part.data).decode("ascii")
             url = f"data:{part.media_type};base64,{data}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
+        else:
+            parts.append({"type": "text", "text": str(part)})
     return parts

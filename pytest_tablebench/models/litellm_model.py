@@ -16,6 +16,7 @@ from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of
 from pytest_tablebench.models._refusals import refused_part
+from pytest_tablebench.models._tool_calls import tools_called
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
 from pytest_tablebench.models.failures import Failures, body_of, forget_frames
 from pytest_tablebench.models.litellm_facts import provider_of
@@ -185,6 +186,8 @@ class LiteLLMModel:
             "num_retries": 0,
             "caching": False,
         }
+        if "tools" in call:
+            call["_skip_mcp_handler"] = True  # it would import a package that few have
         if self.api_base is not None:
             call["api_base"] = self.api_base
         if self.api_key is not None:
@@ -234,6 +237,7 @@ class LiteLLMModel:
             ),
             served_model=facts.model,
             served_by=facts.provider,
+            **tools_called(choice.message),
         )
 
 

@@ -21,7 +21,7 @@ from pytest_tablebench.models.model_table import (
 )
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
-_SAMPLING = frozenset({"temperature", "top_p", "seed", "stop", *_LIMITS})
+_SAMPLING = frozenset({"temperature", "top_p", "seed", "stop", "tools", *_LIMITS})
 _PENALTIES = frozenset({"presence_penalty", "frequency_penalty"})
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _OPENAI = _SAMPLING | _PENALTIES | _LOGPROBS | {"logit_bias", "response_format", "service_tier"}
@@ -338,15 +338,17 @@ def sent_messages(
     """
     turns = list(messages)
     if provider == "mistral":
-        if all(isinstance(turn["content"], str) for turn in turns):
-            turns = [turn for turn in turns if turn["content"]]
+        output = {"reasoning_content", "thinking_blocks"}
+        turns = [{k: v for k, v in turn.items() if k not in output} for turn in turns]
+        if all(isinstance(turn.get("content", ""), str) for turn in turns):
+            turns = [turn for turn in turns if turn.get("content") or turn.get("tool_calls")]
     elif provider == "deepseek":
         if not has_ability(provider, name, "supports_vision"):
             turns = [_without_pictures(turn) for turn in turns]
         is_thinking = fields.get("thinking") == {"type": "enabled"}
         if is_thinking and has_ability(provider, name, "supports_reasoning"):
             turns = [
-                {**turn, "reasoning_content": " "} if turn["role"] == "assistant" else turn
+                {"reasoning_content": " ", **turn} if turn["role"] == "assistant" else turn
                 for turn in turns
             ]
     elif _is_thinker(provider, name) == "o" and not has_ability(
@@ -357,7 +359,7 @@ def sent_messages(
 
 
 def _without_pictures(turn: Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(turn["content"], str):
+    if not isinstance(turn.get("content"), list):
         return turn
     text = "".join(part.get("text") or "" for part in turn["content"])
     return {**turn, "content": text} if text else turn

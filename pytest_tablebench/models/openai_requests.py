@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.models.litellm_model import LiteLLMModel
 
-_ROLES = frozenset({"system", "user", "assistant"})
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 _SETTINGS = (
     *("DISABLE_AIOHTTP_TRANSPORT", "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"),

@@ -17,6 +17,7 @@ from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import REFUSED
 from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of
 from pytest_tablebench.models._refusals import refused_part
+from pytest_tablebench.models._tool_calls import tools_called
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
@@ -195,6 +196,7 @@ def reply_in(
         fingerprint=fingerprint_of(body.get("system_fingerprint"), headers),
         served_model=facts.model,
         served_by=facts.provider,
+        **tools_called(choice["message"]),
     )
 
 

@@ -154,7 +154,7 @@ def turns_of(step: Step, outcome: Reply | Execution, *, first: bool) -> list[Tur
         return [("program", program), ("output", printed.strip("\n"))]
     last = step.messages[-1] if isinstance(step, Ask) and not first else None
     question = [] if last is None or last.role != "user" else [("user", text_of(last.content))]
-    return [*question, ("reply", outcome.written)]
+    return [*question, ("reply", outcome.shown)]
 
 
 def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
@@ -171,7 +171,7 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
         )
     return StepFacts(
         "ask",
-        digest_of(outcome.written),
+        digest_of(outcome.shown),
         outcome.finish_reason,
         step.model if isinstance(step, Ask) else None,
         outcome.latency_s,

@@ -63,7 +63,13 @@ class BuiltIns:
     def pytest_tablebench_register_serializer(self, register: Register[Serializer]) -> None:
         """Register ToRR's seven formats and, outside the grid, LaTeX and others."""
         from pytest_tablebench.datasets.case import NO_TABLE
-        from pytest_tablebench.serializers import PICTURES, SERIALIZERS, to_frame, to_latex
+        from pytest_tablebench.serializers import (
+            PICTURES,
+            SERIALIZERS,
+            to_columns,
+            to_frame,
+            to_latex,
+        )
 
         for name, serializer in SERIALIZERS.items():
             register(name, serializer)
@@ -71,6 +77,7 @@ class BuiltIns:
         for name, pictures in PICTURES.items():
             register(name, pictures, grid=False)
         register("frame", to_frame, grid=False)
+        register("columns", to_columns, grid=False)
         register(NO_TABLE, _shows_nothing, grid=False)
 
     @hookimpl(tryfirst=True)

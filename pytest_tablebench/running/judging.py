@@ -57,11 +57,15 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
     conversation, from 0.
     """
     messages = cut_messages(whole_messages(route, step), route.context)
-    is_continued = messages[-1].role == "assistant"
+    params = (
+        {**route.params, **route.continuing} if messages[-1].role == "assistant" else route.params
+    )
+    if step.tools:
+        params = {**params, "tools": list(step.tools)}
     return Request(
         route.model,
         messages,
-        {**route.params, **route.continuing} if is_continued else route.params,
+        params,
         api_base=route.api_base,
         strategy=strategy,
         step=number,

@@ -21,6 +21,7 @@ from pytest_tablebench.serializers._text import (
     to_json,
     to_markdown,
 )
+from pytest_tablebench.serializers.columns import to_columns
 from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.serializers.frame import frame_text as to_frame
 from pytest_tablebench.serializers.picture import pictures, squares, to_png
@@ -36,6 +37,7 @@ __all__ = [
     "Serializer",
     "pictures",
     "serialize",
+    "to_columns",
     "to_frame",
     "to_latex",
 ]
@@ -81,6 +83,7 @@ _FORMATS: dict[str, Callable[[Table], str | bytes]] = {
     **SERIALIZERS,
     "latex": to_latex,
     "frame": to_frame,
+    "columns": to_columns,
     "image": to_png,
 }
 

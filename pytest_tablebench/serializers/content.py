@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_tablebench.errors import SettingsError
 
@@ -54,25 +54,79 @@ class Image:
         return f"{self.digest}.{_SUFFIXES[self.media_type]}"
 
 
-Content = str | tuple[str | Image, ...]
+class ToolCall(NamedTuple):
+    """A call of a tool by a model.
+
+    Arguments:
+        id: the provider's id of the call, with which its result is sent.
+        name, arguments: as the model wrote them; the arguments should be a JSON object.
+        further: JSON of the provider's further fields, which it wants back unchanged.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    further: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.arguments})"
+
+
+class ToolResult(NamedTuple):
+    """The result of a tool call, for the model."""
+
+    id: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class SentBack(NamedTuple):
+    """JSON of the fields of a model's message that its provider wants back unchanged.
+
+    They are its thoughts, signed or encrypted. They are no text of the conversation.
+    """
+
+    fields: str
+
+    def __str__(self) -> str:
+        return ""
+
+
+Part = str | Image | ToolCall | ToolResult | SentBack
+
+Content = str | tuple[Part, ...]
 """A text, or parts in the order in which they are shown."""
+
+_OF_TOOLS: dict[str, type[ToolCall] | type[ToolResult] | type[SentBack]] = {
+    "call": ToolCall,
+    "result": ToolResult,
+    "sent_back": SentBack,
+}
+"""The parts with names, by their key in JSON."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a conversation: text, or text and pictures."""
+    """One turn of a conversation: text, or text with pictures, tool calls or a tool's result."""
 
     role: str
     content: Content
 
 
 def text_of(content: Content) -> str:
-    """Return the content as text, with a line that names the file of each picture."""
+    """Return the content as text, with a line for each tool call and each picture's file."""
     if isinstance(content, str):
         return content
-    return "".join(
-        part if isinstance(part, str) else f"\n[image {part.file_name}]\n" for part in content
-    )
+    text = "".join(map(_text_of, content))
+    return text[1:] if content and isinstance(content[0], ToolCall) else text
+
+
+def _text_of(part: Part) -> str:
+    if isinstance(part, Image):
+        return f"\n[image {part.file_name}]\n"
+    return f"\n{part}" if isinstance(part, ToolCall) else str(part)
 
 
 def has_content(value: object) -> bool:
@@ -81,7 +135,7 @@ def has_content(value: object) -> bool:
         return bool(value.strip())
     if not isinstance(value, tuple):
         return False
-    return bool(value) and all(isinstance(part, str | Image) for part in value)
+    return bool(value) and all(isinstance(part, Part) for part in value)
 
 
 def images_of(content: Content) -> tuple[Image, ...]:
@@ -95,7 +149,7 @@ def joined(contents: Sequence[Content]) -> Content:
     """Return contents joined by empty lines."""
     if all(isinstance(content, str) for content in contents):
         return "\n\n".join(map(str, contents))
-    parts: list[str | Image] = []
+    parts: list[Part] = []
     for content in contents:
         parts += [
             *(["\n\n"] if parts else []),
@@ -106,12 +160,14 @@ def joined(contents: Sequence[Content]) -> Content:
 
 def to_fields(content: Content) -> Any:
     """Return the content as JSON values, with pictures as digest and media type."""
-    if isinstance(content, str):
-        return content
-    return [
-        part if isinstance(part, str) else {"image": part.digest, "media_type": part.media_type}
-        for part in content
-    ]
+    return content if isinstance(content, str) else [*map(_part_fields, content)]
+
+
+def _part_fields(part: Part) -> Any:
+    if isinstance(part, Image):
+        return {"image": part.digest, "media_type": part.media_type}
+    names = (name for name, kind in _OF_TOOLS.items() if isinstance(part, kind))
+    return part if isinstance(part, str) else {next(names): list(part)}
 
 
 def digest_of(content: Content) -> str:
@@ -132,7 +188,14 @@ def read_fields(fields: Any, media: Path) -> Content:
     """
     if isinstance(fields, str):
         return fields
-    return tuple(part if isinstance(part, str) else _read_image(part, media) for part in fields)
+    return tuple(part if isinstance(part, str) else _read_part(part, media) for part in fields)
+
+
+def _read_part(part: Mapping[str, Any], media: Path) -> Part:
+    if "image" in part:
+        return _read_image(part, media)
+    ((name, values),) = part.items()
+    return _OF_TOOLS[name](*values)
 
 
 def image_names(fields: Any) -> list[str]:
@@ -141,7 +204,7 @@ def image_names(fields: Any) -> list[str]:
     return [
         f"{part['image']}.{_SUFFIXES[part['media_type']]}"
         for part in parts
-        if not isinstance(part, str)
+        if "image" in part and not isinstance(part, str)
     ]
 
 
@@ -170,7 +233,9 @@ class Marks:
         """Return the content as one text, with a mark for each picture."""
         if isinstance(content, str):
             return content
-        return "".join(part if isinstance(part, str) else self._given(part) for part in content)
+        return "".join(
+            self._given(part) if isinstance(part, Image) else str(part) for part in content
+        )
 
     def _given(self, image: Image) -> str:
         mark = f"\ue000{image.digest}\ue001"

@@ -63,8 +63,9 @@ def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     for name in _NAMES:
         if (value := getattr(reply, name)) is not None:
             fields[name] = value
-    if reply.cut:
-        fields["cut"] = True
+    for name in ("cut", *_OF_TOOLS):
+        if value := getattr(reply, name):
+            fields[name] = value
     if beside := reply.beside:
         fields["thinking"] = _text_field(beside)
     return _line(CHECK_AT, key=key, request=facts, reply=fields)
@@ -149,7 +150,8 @@ def reply_of(data: Mapping[str, Any]) -> Reply:
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
     # `Reply` treats an invalid number as unknown, because the answer is valid and was paid for.
-    rest = {name: fields.get(name) for name in (*_FIELDS, *_NAMES)}
+    rest: dict[str, Any] = {name: fields.get(name) for name in (*_FIELDS, *_NAMES)}
+    rest |= {name: fields[name] for name in _OF_TOOLS if name in fields}
     cut = fields.get("cut") is True
     written = written_at(data) or None
     return Reply(text, from_store=True, cut=cut, thinking=thinking, stored_at=written, **rest)
@@ -169,6 +171,8 @@ _FIELDS = (
 )
 _NAMES = ("fingerprint", "served_model", "served_by")
 """What answered, written if it is known."""
+_OF_TOOLS = ("calls", "sent_back")
+"""Written if the model called tools."""
 
 
 def _line(at: int, **fields: Any) -> bytes:

@@ -6,6 +6,7 @@ from pytest_tablebench.strategies._icot import ICoT
 from pytest_tablebench.strategies._pot import PoT
 from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
 from pytest_tablebench.strategies._tcot import TCoT
+from pytest_tablebench.strategies._tools import TOOLS, Tool, Tools, ToolTables
 from pytest_tablebench.strategies._treethinker import TreeThinker
 from pytest_tablebench.strategies.base import (
     Conversation,
@@ -21,6 +22,7 @@ from pytest_tablebench.strategies.base import (
 __all__ = [
     "PARSED",
     "STRATEGIES",
+    "TOOLS",
     "Conversation",
     "Demonstration",
     "DemonstrationPool",
@@ -28,6 +30,9 @@ __all__ = [
     "Said",
     "Strategy",
     "Task",
+    "Tool",
+    "ToolTables",
+    "Tools",
     "answer_place",
     "asked_about",
     "assemble",
@@ -37,5 +42,5 @@ __all__ = [
     "texts_of",
 ]
 
-STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT(), TreeThinker())
+STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT(), TreeThinker(), Tools())
 """The built-in strategies."""

@@ -7,10 +7,11 @@ The built-in strategies:
     pot: one request for a program, whose output is the answer.
     icot: text and programs in turn; the answer is in a box.
     treethinker: the model draws the table's header tree, and then answers with its help.
+    tools: the model sees only the columns, calls tools over the tables, and then answers.
 
-`pot` and `icot` always show tables in the format `frame`, so with them a run has no other
-serializer. Parameters are in brackets: `icot[max_exec=3]`. The dataset defines the content of the
-answer and its scoring for each strategy (`datasets/_prompts.py`).
+`pot` and `icot` always show tables in the format `frame`, and `tools` in the format `columns`, so
+with them a run has no other serializer. Parameters are in brackets: `icot[max_exec=3]`. The dataset
+defines the content of the answer and its scoring for each strategy (`datasets/_prompts.py`).
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def test_what_a_comparison_refuses():
         *("bench_shots", "bench_demos", "bench_configs_per_example", "bench_seed"),
         *("bench_compat", "bench_param", "bench_repeats", "bench_threshold", "bench_judge"),
         *("bench_structure", "bench_format_retries", "bench_effort"),
-        "bench_prompts",
+        *("bench_prompts", "bench_turns"),
     }
     noted = {option.key for option in OPTIONS if option.differs.verdict == "note"}
     assert noted == {

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.errors import SettingsError, StoreError, TableBenchError
 from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.serializers.content import ToolCall
 from pytest_tablebench.store import Store
 from tests.support.matrix import draws
 from tests.support.stores import ask, filled, segments, text_of
@@ -69,7 +70,8 @@ def test_every_field_of_a_reply_is_kept(tmp_path):
     reply = Reply(
         "<think>a</think>t", "stop", 11, 7, 0.25, 1.5,
         cut=True, thinking="b", reasoning_tokens=5, fingerprint="fp_1",
-        served_model="m-1", served_by="DeepInfra", stored_at="2026-11-28T09:00:00.000000+00:00",
+        served_model="m-1", served_by="DeepInfra", calls=(ToolCall("c", "f", "{", "{}"),),
+        sent_back='{"reasoning_content": "b"}', stored_at="2026-11-28T09:00:00.000000+00:00",
     )  # fmt: skip
     left = [field.name for field in fields(Reply) if getattr(reply, field.name) == field.default]
     assert left == ["from_store"]  # else this test misses a new field

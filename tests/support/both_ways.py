@@ -12,7 +12,7 @@ from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
 from pytest_tablebench.models._sessions import close
 from pytest_tablebench.models.model_table import litellm_version, not_tested
 from pytest_tablebench.models.openai_wire import WireModel
-from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.serializers.content import Image, SentBack, ToolCall, ToolResult
 from tests.support.calls import plain
 from tests.support.loop_thread import LoopThread
 from tests.support.openai_server import OpenAIServer, Received
@@ -34,6 +34,8 @@ HOSTED = [
 
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
 
+CALL = ToolCall("call_aaa", "query", '{"sql": "SELECT 1"}')
+
 MESSAGES: dict[str, tuple[Message, ...]] = {
     "text": (Message("user", "How old is Sophia?"),),
     "system": (Message("system", "Be short."), Message("user", "Wie hoch? 高い ✓ \\u0000")),
@@ -44,6 +46,13 @@ MESSAGES: dict[str, tuple[Message, ...]] = {
         Message("user", ""),
     ),
     "picture": (Message("user", ("What is this?", PICTURE, "And that?")),),
+    "tools": (
+        Message("user", "How old?"),
+        Message("assistant", ("I look.", CALL)),
+        Message("tool", (ToolResult("call_aaa", "40"),)),
+        Message("assistant", (SentBack('{"reasoning_content": "Hm."}'), CALL)),
+        Message("tool", (ToolResult("call_aaa", ""),)),
+    ),
     "pictures": (Message("system", "Look."), Message("user", (PICTURE, PICTURE, "Compare."))),
 }
 

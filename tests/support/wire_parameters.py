@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "query",
+        "description": "Run SQL.",
+        "parameters": {
+            "type": "object",
+            "properties": {"sql": {"type": "string", "description": "A query."}},
+            "required": ["sql"],
+        },
+    },
+}
+
 PARAMS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 1},
     "top_p": {"top_p": 0.5},
@@ -33,6 +46,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "thinking": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
     "extra_body": {"extra_body": {"guided_choice": ["yes", "no"]}, "top_k": 3},
     "extra_headers": {"extra_headers": {"X-Team": "tables", "OpenAI-Beta": "x=1"}},
+    "tools": {"tools": [TOOL]},
     "the usual": {"temperature": 0, "max_tokens": 512},
     "none": {},
 }

@@ -89,8 +89,8 @@ SELECTION = (
     Option(
         "--bench-strategy",
         "A,B",
-        "strategies: direct, tcot, pot, icot, treethinker, or a registered one, with parameters in "
-        "brackets. Default: the dataset's, mostly direct",
+        "strategies: direct, tcot, pot, icot, treethinker, tools, or a registered one, with "
+        "parameters in brackets. Default: the dataset's, mostly direct",
         setting="strategies",
         read=names,
         recorded="strategy",
@@ -98,6 +98,13 @@ SELECTION = (
         repeat=True,
         shown=True,
         by_dataset=True,
+    ),
+    Option(
+        "--bench-turns",
+        "N",
+        "replies in a conversation with tools, at most. Default: 8",
+        read=number(int, 1, "a whole number from 1"),
+        differs=refuse("the model had another number of turns", unset="8", kind="prompt"),
     ),
     Option(
         "--bench-modality",

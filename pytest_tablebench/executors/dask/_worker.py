@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors._wire import header, pack, to_json
+from pytest_tablebench.executors._wire import execute_body, header, pack, read_execute, to_json
 from pytest_tablebench.executors.dask._actor import TAKE_S, WorkerActor, versions
 from pytest_tablebench.serializers.content import image_names
 
@@ -106,6 +106,8 @@ class WorkerHandle:
     def run(self, key: str, task: Task) -> None:
         self.tasks[key] = task
         do, body = task
+        if do == "run":
+            body = execute_body(read_execute(body), whole=True)
         self._send(pack({"do": do, "key": key}, body))
 
     def question(self, number: int, name: str, body: bytes) -> None:

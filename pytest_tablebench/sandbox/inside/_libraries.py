@@ -41,6 +41,7 @@ LIBRARIES = (
     Library("numpy", load="numpy"),
     Library("pandas", load="pandas"),
     Library("matplotlib", load="matplotlib.pyplot"),
+    Library("duckdb", load="duckdb"),
     Library("openpyxl", load="openpyxl"),
     Library("beautifulsoup4", load="bs4"),
     Library("html5lib"),

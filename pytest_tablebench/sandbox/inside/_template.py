@@ -189,6 +189,9 @@ def _load(names: list[str]) -> None:
     if "matplotlib.pyplot" in sys.modules:
         with contextlib.suppress(Exception):
             _draw(sys.modules["matplotlib.pyplot"])
+    if (duckdb := sys.modules.get("duckdb")) is not None:
+        # It reads the machine's limits, which programs may not; another thread would not be forked.
+        duckdb.set_default_connection(duckdb.connect(config={"threads": 1}))
     gc.collect()
     gc.freeze()  # or collections would copy the memory that all programs share
     gc.set_threshold(10_000)  # programs are short, and end with their memory

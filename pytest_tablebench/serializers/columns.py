@@ -1,0 +1,127 @@
+"""The `columns` format: what a table contains, without its cells, for models with tools.
+
+It names the columns with types and examples. Tools read the table from the CSV made here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.serializers.structured import flattened
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.by_table import ByTable
+from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.shared_file import SharedFile
+
+MOST_COLUMNS = 2_000
+_EXAMPLES, _LONGEST = 3, 40
+"""Examples of a column, and characters of each."""
+
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(?:0|[1-9]\d{0,30})?(?:\.\d*)?(?:(?<=[\d.])[eE][+-]?\d{1,2})?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table as tools see it.
+
+    Arguments:
+        types: `integer`, `number` or `text`, by the name of the column. Names are unique.
+        examples: the first different values of each column.
+        rows: their number.
+        file: the CSV with one header line.
+    """
+
+    types: dict[str, str]
+    examples: tuple[tuple[str, ...], ...]
+    rows: int
+    file: SharedFile
+
+
+_known: ByTable[Columns] = ByTable(16)
+
+
+def columns_of(table: Table) -> Columns:
+    """Return a table as tools see it, made once. Raises `TableError` for unusable tables."""
+    return _known.get(table, "", lambda: _columns(table))
+
+
+def to_columns(table: Table) -> str:
+    """Return the size of a table, and its columns with types and examples."""
+    facts = columns_of(table)
+    lines = [f"{table.title}"] if table.title else []
+    size = f"{counted(facts.rows, 'row')}, {counted(len(facts.types), 'column')}"
+    lines.append(f"{size}, {len(facts.file):,} bytes as CSV. Columns:")
+    lines += [
+        f"- {name} ({kind})" + (f": {', '.join(values)}, ..." if values else ", empty")
+        for (name, kind), values in zip(facts.types.items(), facts.examples, strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def _columns(table: Table) -> Columns:
+    if table.is_structured:
+        table = flattened(table)
+    table.require_rectangular("a table of tools")
+    if not 0 < len(table.header) <= MOST_COLUMNS:
+        raise TableError(
+            f"{table.label}: {len(table.header):,} columns; tools need 1 to {MOST_COLUMNS:,}"
+        )
+    names = _unique([str(name or "").strip() for name in table.header])
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(
+        [cell.strip() if isinstance(cell, str) else cell for cell in row] for row in table.rows
+    )
+    types = {name: _type(table, place) for place, name in enumerate(names)}
+    examples = tuple(_examples(table, place) for place in range(len(names)))
+    file = SharedFile(written.getvalue().encode("utf-8", "replace"))
+    return Columns(types, examples, len(table.rows), file)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Return names that differ in more than case, as SQL needs them."""
+    taken: dict[str, str] = {}
+    for place, name in enumerate(names, start=1):
+        candidate, number = name or f"column {place}", 2
+        while candidate.lower() in taken:
+            candidate, number = f"{name or f'column {place}'} {number}", number + 1
+        taken[candidate.lower()] = candidate
+    return list(taken.values())
+
+
+def _type(table: Table, place: int) -> str:
+    kind = "text"
+    for row in table.rows:
+        text = _text(row[place])
+        if not text:
+            continue
+        if kind != "number" and _WHOLE.fullmatch(text):
+            kind = "integer"
+        elif _NUMBER.fullmatch(text) and text[-1] not in "+-.":
+            kind = "number"
+        else:
+            return "text"
+    return kind
+
+
+def _examples(table: Table, place: int) -> tuple[str, ...]:
+    values: dict[str, None] = {}
+    for row in table.rows[:1000]:
+        if len(values) == _EXAMPLES:
+            break
+        if text := _text(row[place]):
+            values[text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."] = None
+    return tuple(values)
+
+
+def _text(cell: Cell) -> str:
+    return "" if cell is None else str(cell).strip()
