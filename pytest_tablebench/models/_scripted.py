@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models.base import Reply, Request
+from pytest_tablebench.serializers.content import ToolCall
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import unknown_name
 
@@ -48,7 +50,8 @@ class ScriptedModel:
         `{"case_id": ..., "text": ...}` answers one case. `{"match": ..., "text": ...}` answers each
         prompt that contains the match literally. `{"default": text}` answers all others. The first
         that applies in this sequence wins; of several matches, the earlier line. A line with a
-        `text` may have a `finish_reason`. With `"error": reason` instead there is no answer.
+        `text` may have a `finish_reason`. With `"error": reason` instead there is no answer. With
+        `"calls": {tool: arguments, ...}` instead the model calls these tools.
         """
         return cls(_read(Path(path)), remember=False)
 
@@ -122,11 +125,12 @@ def _add(script: _Script, line: object) -> None:
     if not isinstance(line, dict):
         raise ValueError('must be a JSON object, as in {"case_id": ..., "text": ...}')
     keys = {"case_id", "match", "default"}
-    fields = [*sorted(keys), "text", "finish_reason", "error"]
+    fields = [*sorted(keys), "text", "finish_reason", "error", "calls"]
     if unknown := sorted(line.keys() - set(fields)):
         raise ValueError(unknown_name("field", unknown[0], fields))
-    if wrong := [name for name, value in line.items() if not isinstance(value, str)]:
-        raise ValueError(f"{wrong[0]!r} must be a text")
+    for name, value in line.items():
+        if not isinstance(value, dict if name == "calls" else str):
+            raise ValueError(f"{name!r} must be {'an object' if name == 'calls' else 'a text'}")
     if len(chosen := sorted(keys & line.keys())) != 1:
         raise ValueError("exactly one of 'case_id', 'match' and 'default' is needed")
     if chosen == ["default"]:
@@ -143,9 +147,13 @@ def _add(script: _Script, line: object) -> None:
     place[key] = _entry(line)
 
 
-def _entry(line: dict[str, str]) -> Entry:
-    if ("text" in line) == ("error" in line):
-        raise ValueError("exactly one of 'text' and 'error' is needed")
+def _entry(line: dict[str, Any]) -> Entry:
+    if ("text" in line) + ("error" in line) + ("calls" in line) != 1:
+        raise ValueError("exactly one of 'text', 'error' and 'calls' is needed")
+    if "calls" in line:
+        written = [(name, json.dumps(values)) for name, values in line["calls"].items()]
+        calls = tuple(ToolCall(f"call_{n}", *call) for n, call in enumerate(written))
+        return Reply("", "tool_calls", calls=calls)
     if "text" in line:
         return Reply(line["text"], finish_reason=line.get("finish_reason", "stop"))
     if "finish_reason" in line:

@@ -267,9 +267,9 @@ def _with_facts(
     )
 
 
-def unanswered(steps: list[StepFacts], written: str, elapsed: float) -> Answer:
+def unanswered(steps: list[StepFacts], turns: Sequence[Turn], elapsed: float) -> Answer:
     """Return text, tokens and cost of a case whose last reply contains no answer."""
-    kept = answer_of(Said("", raw=written), steps, elapsed)
+    kept = answer_of(Said("", raw=turns[-1][1]), steps, elapsed, turns)
     return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
 
 

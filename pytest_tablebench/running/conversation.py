@@ -267,7 +267,7 @@ class ConversationDriver:
         run.answer = None
         if isinstance(error, ModelError) and error.reason in PAID_WITHOUT_ANSWER and run.steps:
             elapsed = self.clock() - run.started
-            run.answer = unanswered(run.steps, run.turns[-1][1], elapsed)
+            run.answer = unanswered(run.steps, run.turns, elapsed)
         run.error = error
         run.conversation = None
 

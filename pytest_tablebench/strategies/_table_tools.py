@@ -111,10 +111,14 @@ def query(job: Any, sql: str) -> str:
 
 
 def main() -> None:
-    """Run the tool of the job."""
+    """Run the tool of the job; print its result, or the error before it ends the program."""
     job = json.loads(Path("job.json").read_text(encoding="utf-8"))
     tools: dict[str, Any] = {"rows": rows, "search": search, "query": query}
-    sys.stdout.write(tools[job["tool"]](job, **job["arguments"]))
+    try:
+        sys.stdout.write(tools[job["tool"]](job, **job["arguments"]))
+    except Exception as error:
+        sys.stdout.write(f"{type(error).__name__}: {error}")
+        raise
 
 
 if __name__ == "runner":

@@ -311,8 +311,6 @@ class _Calls:
         if ran.outcome == "ok":
             return ran.output or "[no output]"
         self.failed += 1
-        if ran.error and not ran.output:
-            return f"Error: {ran.error}"
         return observation(ran)
 
 

@@ -72,7 +72,8 @@ def compare_runs(
     if not common:
         raise SettingsError(
             f"{old.path} and {new.path} have no case in common: "
-            f"{counted(len(old.places), 'case')} in the first, {len(new.places):,} in the second"
+            f"{counted(len(old.places), 'case')} in the first, {len(new.places):,} in the second. "
+            f"Runs with other serializers are paired if each has one (--bench-serializer)"
         )
     pairs = _pairs(old, new)
     datasets = _paired(old, new)

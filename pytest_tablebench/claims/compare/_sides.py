@@ -18,7 +18,8 @@ def load_pair(before: Path | Run, after: Path | Run) -> tuple[Run, Run]:
     """Return two runs to compare, finished or interrupted, with the same keys of cases.
 
     If only one of them has several names on an axis of `SAME_QUESTION`, its
-    cases with the other's name are compared. Raises `SettingsError` for a folder that is no run,
+    cases with the other's name are compared. If each has one serializer, these are paired, because
+    a strategy may have a serializer of its own. Raises `SettingsError` for a folder that is no run,
     and for records that cannot be used.
     """
     runs = load_run(before), load_run(after)
@@ -36,6 +37,10 @@ def load_pair(before: Path | Run, after: Path | Run) -> tuple[Run, Run]:
         )
         for run, names_of_run, names_of_other in zip(runs, names, reversed(names), strict=True)
     )
+    before, after = ({record.serializer for record in run.records} for run in (old, new))
+    if before != after and len(before) == len(after) == 1:
+        renamed = [replace(record, serializer=min(after)) for record in old.records]
+        old = Run(old.path, old.facts, new_records=renamed)
     return old, new
 
 
