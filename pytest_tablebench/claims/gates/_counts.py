@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.claim import decide
@@ -85,6 +86,15 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         clopper_pearson=exact,
         effective_interval=_by_examples(sizes, losses, _groups(gate, scopes, names), tail),
     )
+
+
+def evaluate_use(gate: Gate, result: GateResult, problem: str | None) -> GateResult:
+    """Judge a mean number of turns or of calls; undecided if there is none."""
+    if result.value is None or not result.examples:
+        return replace(result, reason=problem or "no case of this scope has an answer")
+    mean = number(result.value) + (" more than in the baseline" if gate.baseline else "")
+    why = f"on average {mean}; such numbers are judged without an interval"
+    return replace(result, method="count", state=result.state_point, reason=why)
 
 
 def evaluate_cost(gate: Gate, run: RunFacts | None, baseline: RunFacts | None) -> GateResult:

@@ -16,7 +16,7 @@ from pytest_tablebench.claims.estimate import (
     paired_bounds,
     span,
 )
-from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count
+from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count, evaluate_use
 from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._judged import judged_result
 from pytest_tablebench.claims.gates._needs import with_few, with_needs
@@ -278,6 +278,8 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_not_asked_baseline=sample.not_asked_old,
         clusters=sample.n_clusters,
     )
+    if gate.is_use:
+        return evaluate_use(gate, result, sample.problem)
     judged = judged_result(gate, result, scopes, sample, tail)
     if judged is not None:
         return judged

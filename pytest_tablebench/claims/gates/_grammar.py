@@ -22,6 +22,9 @@ MEASURES = (
 COUNTS = ("no_answer", *TALLIES)
 """The measures that count cases."""
 
+_USE = re.compile(r"turns|calls|failed_calls|calls_\w+")
+"""The figures of conversations with tools, which are means of numbers per case."""
+
 _TAG = re.compile(r"\{([^{}]*)\}\s*")
 _PART = re.compile(r"[\w@^:/+-]{1,80}")
 
@@ -68,7 +71,12 @@ class Gate:
     @property
     def counted(self) -> bool:
         """Whether the measure is a count or a cost, judged without an interval (section 6)."""
-        return self.measure == "cost" or self.measure in COUNTS
+        return self.measure == "cost" or self.measure in COUNTS or self.is_use
+
+    @property
+    def is_use(self) -> bool:
+        """Whether the measure is a number of turns or of calls of tools."""
+        return _USE.fullmatch(self.measure) is not None
 
     @property
     def allows_missing(self) -> bool:
@@ -276,6 +284,9 @@ def _check_range(gate: Gate, text: str, place: int) -> None:
     if gate.measure == "cost":
         if gate.bound < 0 and not gate.baseline:
             raise _error(text, place, "the bound of a cost is in dollars, 0 or more")
+    elif gate.is_use:
+        if gate.bound < 0 and not gate.baseline:
+            raise _error(text, place, "the bound is a number of turns or calls, 0 or more")
     elif not -1 <= gate.bound <= 1 or (gate.bound < 0 and not gate.baseline):
         raise _error(text, place, "the bound is a share from 0 to 1; write 45 % or 0.45 for 45")
 

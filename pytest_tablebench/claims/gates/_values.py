@@ -118,7 +118,7 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
         names = known_names(gate.part, shown) if shown else "the scores have no parts"
         return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {names}"
     values = values_of(side, gate)
-    if ((values < 0) | (values > 1)).any() or np.isinf(values).any():
+    if not gate.is_use and ((values < 0) | (values > 1) | np.isinf(values)).any():
         return f"{printable(gate.part, 80)!r} has values outside of 0 to 1, so it has no interval"
     return None
 
