@@ -60,6 +60,9 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
     params = (
         {**route.params, **route.continuing} if messages[-1].role == "assistant" else route.params
     )
+    if step.tools and not route.takes_tools:
+        why = f"the server of {route.model} takes no tools"
+        raise ModelError(why, reason="bad_request", whole_run=True)
     if step.tools:
         params = {**params, "tools": list(step.tools)}
     return Request(

@@ -20,6 +20,7 @@ from pytest_tablebench.running.correction_files import option_file
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
+from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
@@ -126,6 +127,30 @@ def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
                 f"({shown.modality}); leave them out with --bench-modality=text, or name a model "
                 f"that reads pictures"
             )
+
+
+def check_tools(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
+    """Raise `SettingsError` for a model that calls no tools by litellm's table, if cases need it.
+
+    With an address of the user nothing is known about a model.
+    """
+    from pytest_tablebench.models.model_table import entry_of
+
+    strategies = runner.registry.strategies
+    for model in runner.models.engine_models() if runner.settings.api_base is None else ():
+        named = {named_strategy(case.strategy, strategies)[0] for case in by_model.get(model, ())}
+        facts = runner.models.facts_about(model) if any(map(_calls_tools, named)) else None
+        owner = str(facts.provider) if facts is not None else ""
+        entry = entry_of(owner, model.removeprefix(f"{owner}/"))
+        if entry is not None and not entry.get("supports_function_calling"):
+            raise SettingsError(
+                f"{printable(model, 80)} calls no tools by litellm's table of models; name another "
+                f"model, or another --bench-strategy"
+            )
+
+
+def _calls_tools(strategy: object) -> bool:
+    return bool(getattr(strategy, "tools", None))
 
 
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:

@@ -210,6 +210,7 @@ class ProviderPool:
                 model,
                 params,
                 merges_system=SYSTEM in self.refused(model),
+                takes_tools="tools" not in self.refused(model),
                 generation=self.settings.fresh or "",
                 context=self.cut_context(model, about),
             )
@@ -287,7 +288,7 @@ class ProviderPool:
         """Send a parameter to a model no more, neither in this run nor in later ones.
 
         Returns whether it is left out. The effort is not if it is an axis: all efforts would be the
-        same request.
+        same request. Without tools, no case that needs them is asked any more.
         """
         settings = self.settings
         if settings.has_several_efforts and part in {EFFORT, BUDGET} and model in settings.models:
@@ -295,7 +296,7 @@ class ProviderPool:
         if part not in self.refused(model):
             self._refusals.add(model, part, why)
             self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
-        return True
+        return part != "tools"  # without them the strategy cannot ask
 
     def _taken(self, model: str, about: str | None, effort: str | None = None) -> dict[str, Any]:
         refused = self.refused(model)

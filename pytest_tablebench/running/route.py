@@ -23,6 +23,7 @@ class Route:
         continues: whether the model continues its own unfinished turn; None if unknown.
         continuing: additional parameters of requests that end with such a turn.
         limits: the token limits of a request; empty: only the limit in `params`.
+        takes_tools: False if the server refused tools.
         merges_system: whether system messages become part of the user's message.
         generation: the name of this run's new answers; see `Request`.
     """
@@ -36,6 +37,7 @@ class Route:
     continuing: Mapping[str, Any] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     merges_system: bool = False
+    takes_tools: bool = True
     generation: str = ""
     context: int | None = None
     """The tokens to which prompts are cut, less a reserve; None: they are not cut."""

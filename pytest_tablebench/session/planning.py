@@ -11,7 +11,7 @@ from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.running.effort_check import check_efforts
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
-from pytest_tablebench.running.preflight import check_models, check_sight
+from pytest_tablebench.running.preflight import check_models, check_sight, check_tools
 from pytest_tablebench.running.served_check import check_served
 from pytest_tablebench.util.names import printable
 
@@ -36,6 +36,7 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     try:
         check_models(runner, by_model)
         check_sight(runner, by_model)
+        check_tools(runner, by_model)
         check_efforts(runner, by_model)
         for model in dict.fromkeys([*lanes, *(by_model if judge is not None else ())]):
             if model in by_model:
