@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets import asked_dataset, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
+from pytest_tablebench.errors import TableError
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber, table_perturber
 from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.serializers.columns import MOST_CELLS
 from pytest_tablebench.serializers.content import (
     Content,
     Marks,
@@ -143,6 +145,12 @@ class Renderer:
         is_plain = name == "none"
 
         def content(table: Table, name: str) -> Content:
+            cells = len(table.rows) * len(table.header)
+            if cells > MOST_CELLS and name not in {"columns", "frame"}:
+                raise TableError(
+                    f"{table.label}: {cells:,} cells; only --bench-strategy=tools asks about more "
+                    f"than {MOST_CELLS:,}"
+                )
             written = self._source(dataset).as_given(table, name) if is_plain else None
             return self._registry.serializers[name](table) if written is None else written
 

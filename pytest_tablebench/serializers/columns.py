@@ -18,6 +18,9 @@ from pytest_tablebench.util.by_table import ByTable
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.shared_file import SharedFile
 
+MOST_CELLS = 1_000_000
+"""The most cells of a table that prompts and run folders contain whole."""
+
 MOST_COLUMNS = 2_000
 _EXAMPLES, _LONGEST = 3, 40
 """Examples of a column, and characters of each."""

@@ -10,6 +10,7 @@ from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecor
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
 from pytest_tablebench.running.case import made_record
+from pytest_tablebench.serializers.columns import MOST_CELLS
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.tables.table import Table
@@ -138,11 +139,12 @@ def died_message(ahead: CaseAhead) -> CaseMessage:
 
 
 def table_values(example: Example) -> list[dict[str, Any]]:
-    """Return an example's tables as JSON values, for the run folder."""
+    """Return an example's tables as JSON values, for the run folder; large ones without rows."""
     values: list[dict[str, Any]] = []
     for table in example.inputs.values():
         if isinstance(table, Table):
-            rows = [list(row) for row in table.rows]
+            is_whole = len(table.rows) * len(table.header) <= MOST_CELLS
+            rows = [list(row) for row in (table.rows if is_whole else ())]
             values.append({"title": table.title, "header": list(table.header), "rows": rows})
             if table.is_structured:
                 values[-1]["structure"] = {name: getattr(table, name) for name in STRUCTURE}

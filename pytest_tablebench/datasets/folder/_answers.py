@@ -78,7 +78,7 @@ def columns_with(
 def _texts_of(key: SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
     return [
         (name, cells, frozenset(str(cell).strip().casefold() for cell in cells))
-        for name, cells in _columns([key.table])
+        for name, cells in _columns([key.table], 100_000)
     ]
 
 
@@ -141,10 +141,10 @@ def _columns_with_numbers(
                 break
 
 
-def _columns(tables: Sequence[Table]) -> Iterator[tuple[Any, list[Any]]]:
+def _columns(tables: Sequence[Table], most: int = _LOOKED_AT) -> Iterator[tuple[Any, list[Any]]]:
     for table in tables:
         for place, name in enumerate(table.header):
-            yield name, [row[place] for row in table.rows if place < len(row)]
+            yield name, [row[place] for row in table.rows[:most] if place < len(row)]
 
 
 def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:

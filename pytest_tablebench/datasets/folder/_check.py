@@ -135,7 +135,8 @@ def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
             None,
             "table",
             f"is about {counted(tokens, 'token')} long as HTML, and most models read at most "
-            f"{_CONTEXT:,}; keep only the rows and columns that the questions are about",
+            f"{_CONTEXT:,}; keep only the rows and columns that the questions are about, or ask "
+            f"with --bench-strategy=tools, the only strategy for tables of more than that",
         )
 
 

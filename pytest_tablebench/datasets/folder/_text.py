@@ -7,8 +7,8 @@ from pathlib import Path
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.encodings import decode
 
-MOST_BYTES = 32 * 1024 * 1024
-"""The largest file that is read, in bytes; no model reads a table of that size."""
+MOST_BYTES = 1 << 30
+"""The largest file that is read, in bytes."""
 
 
 def read_text(path: Path, encoding: str = "") -> tuple[str, str | None]:
@@ -18,7 +18,7 @@ def read_text(path: Path, encoding: str = "") -> tuple[str, str | None]:
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise DataError(f"larger than {MOST_BYTES >> 20} MB; no model reads a table like that")
+            raise DataError(f"larger than {MOST_BYTES >> 20} MB")
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}") from None

@@ -31,10 +31,10 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-MOST_ROWS = 100_000
+MOST_ROWS = 1_000_000
 """The most rows of a table."""
 
-_MOST_CELLS = 1_000_000
+_MOST_CELLS = 20_000_000
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of a workbook from Excel before 2007."""
