@@ -46,8 +46,11 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     texts = RunTexts.of(run, record)
     lines = [f"case: {record.case_id}", f"model: {record.model}"]
     lines += ["prompt:", *_block(texts.prompt(record) or "")]
+    times = iter([step.get("latency_s") for step in record.steps])
     for role, text in texts.turns(record):
-        lines += [f"{role}:", *_block(text)]
+        seconds = next(times, None) if role in {"reply", "output"} else None
+        took = "" if seconds is None else f" ({seconds:.2f} s)"
+        lines += [f"{role}{took}:", *_block(text)]
     if record.raw is not None:
         lines += ["reply:", *_block(record.raw)]
     lines.append(f"expected: {' | '.join(map(str, record.references))}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from pytest_tablebench.datasets.folder import _delimited
 from pytest_tablebench.datasets.folder import workbook as folder_workbook
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import (
@@ -129,9 +130,12 @@ def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:
     assert problem.startswith("mine/questions.csv, row 2, field 'table': bad.csv: line 3: 1 cell")
 
 
-def test_a_table_of_300_000_rows_is_not_read_completely(tmp_path: Path) -> None:
-    (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 300_000}, tmp_path)
-    assert "long.csv: more than 100,000 rows" in problem
+def test_a_long_table_is_not_read_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_delimited, "MOST_ROWS", 3)
+    (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 4}, tmp_path)
+    assert "long.csv: more than 3 rows" in problem
 
 
 def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
