@@ -90,9 +90,6 @@ class SentBack(NamedTuple):
 
     fields: str
 
-    def __str__(self) -> str:
-        return ""
-
 
 Part = str | Image | ToolCall | ToolResult | SentBack
 
@@ -119,8 +116,9 @@ def text_of(content: Content) -> str:
     """Return the content as text, with a line for each tool call and each picture's file."""
     if isinstance(content, str):
         return content
-    text = "".join(map(_text_of, content))
-    return text[1:] if content and isinstance(content[0], ToolCall) else text
+    parts = [part for part in content if not isinstance(part, SentBack)]
+    text = "".join(map(_text_of, parts))
+    return text[1:] if parts and isinstance(parts[0], ToolCall) else text
 
 
 def _text_of(part: Part) -> str:
