@@ -138,19 +138,16 @@ def check_tools(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
 
     strategies = runner.registry.strategies
     for model in runner.models.engine_models() if runner.settings.api_base is None else ():
-        named = {named_strategy(case.strategy, strategies)[0] for case in by_model.get(model, ())}
-        facts = runner.models.facts_about(model) if any(map(_calls_tools, named)) else None
-        owner = str(facts.provider) if facts is not None else ""
+        names = {case.strategy for case in by_model.get(model, ())}
+        if not any(hasattr(named_strategy(name, strategies)[0], "tools") for name in names):
+            continue
+        owner = str(getattr(runner.models.facts_about(model), "provider", ""))
         entry = entry_of(owner, model.removeprefix(f"{owner}/"))
         if entry is not None and not entry.get("supports_function_calling"):
             raise SettingsError(
                 f"{printable(model, 80)} calls no tools by litellm's table of models; name another "
                 f"model, or another --bench-strategy"
             )
-
-
-def _calls_tools(strategy: object) -> bool:
-    return bool(getattr(strategy, "tools", None))
 
 
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:

@@ -56,7 +56,7 @@ def program_step(
         places[name] = (f"{name}.csv", lines)
     job = {"kind": kind, "compat": compat, "tables": places, "earlier": list(earlier)}
     table_files["job.json"] = json.dumps(job).encode()
-    return Execute(code, table_files, runner=python_runner())
+    return Execute(code, table_files, runner=runner_text("_runner.py"))
 
 
 def observation(execution: Execution) -> str:
@@ -68,6 +68,6 @@ def observation(execution: Execution) -> str:
 
 
 @cache
-def python_runner() -> str:
-    """Return the text of the runner of Python blocks."""
-    return files(__package__).joinpath("_runner.py").read_text(encoding="utf-8")
+def runner_text(name: str) -> str:
+    """Return the text of a runner, a module of this package that is never imported."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

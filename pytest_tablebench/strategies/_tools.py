@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -16,7 +14,7 @@ from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content, to_columns
 from pytest_tablebench.serializers.columns import Columns, columns_of
 from pytest_tablebench.serializers.content import ToolCall, ToolResult
-from pytest_tablebench.strategies._programs import observation, python_runner
+from pytest_tablebench.strategies._programs import observation, runner_text
 from pytest_tablebench.strategies._replies import runnable
 from pytest_tablebench.strategies.base import (
     Conversation,
@@ -36,8 +34,8 @@ TURNS = 8
 MOST_CALLS = 16
 """Calls of one reply that are run."""
 
-MOST_CHARACTERS = 4_000
-"""Characters of a result that the model sees."""
+MOST_CHARACTERS, SHOWN = 4_000, 3_920
+"""Characters of the longest result, and of a longer one that the model sees."""
 
 SYSTEM = """\
 You answer questions about tables. You see only which columns a table has; read and compute with \
@@ -53,28 +51,14 @@ class ToolTables:
 
     tables: Mapping[str, Columns]
 
-    def step(
-        self, runner: str, program: str, job: Mapping[str, Any], *, limits: Limits | None = None
-    ) -> Execute:
+    def step(self, runner: str, program: str, job: Mapping[str, Any]) -> Execute:
         """Return a program of the sandbox that finds each table as NAME.csv, and `job.json`."""
-        data = {f"{name}.csv": table.file for name, table in self.tables.items()}
-        job_file = json.dumps({**job, "memory_mib": self.limits.memory_mib // 2}).encode()
-        return Execute(
-            program, {**data, "job.json": job_file}, limits or self.limits, runner=runner
-        )
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of a program over these tables."""
         size = sum(len(table.file) for table in self.tables.values()) >> 20
-        usual = Limits()
-        return Limits(
-            usual.cpu_s + size / 2,
-            usual.wall_s + size,
-            usual.memory_mib + 16 * size,
-            100_000,
-            usual.disk_mib + size,
-        )
+        memory = 1024 + 16 * size
+        data: dict[str, bytes] = {f"{name}.csv": table.file for name, table in self.tables.items()}
+        data["job.json"] = json.dumps({**job, "memory_mib": memory // 2}).encode()
+        limits = Limits(10 + size / 2, 30 + size, memory, 100_000, 64 + size)
+        return Execute(program, data, limits, runner=runner)
 
 
 @dataclass(frozen=True)
@@ -140,7 +124,7 @@ def _over_tables(name: str) -> Callable[..., Execute]:
         facts = {n: {"file": f"{n}.csv", "types": t.types} for n, t in tables.tables.items()}
         job = {"tool": name, "arguments": arguments, "tables": facts}
         text = arguments["sql"] if name == "query" else json.dumps(arguments)
-        return tables.step(_table_tools(), text, job)
+        return tables.step(runner_text("_table_tools.py"), text, job)
 
     return run
 
@@ -154,12 +138,7 @@ def _python(
         "tables": {name: [f"{name}.csv", 1] for name in tables.tables},
         "earlier": [runnable(call["code"], "fixed") for call in earlier],
     }
-    return tables.step(python_runner(), runnable(arguments["code"], "fixed"), job)
-
-
-@cache
-def _table_tools() -> str:
-    return files(__package__).joinpath("_table_tools.py").read_text(encoding="utf-8")
+    return tables.step(runner_text("_runner.py"), runnable(arguments["code"], "fixed"), job)
 
 
 _TABLE = {"type": "string", "description": "The name of the table."}
@@ -228,12 +207,17 @@ class Tools:
         turns = task.params.get("turns", TURNS)
         # A perturbation may hide the tables.
         visible = [table for table in task.tables if task.show is None or task.show(table)]
-        names = {f"df{n if n > 1 else ''}": table for n, table in enumerate(visible, start=1)}
-        tables = ToolTables({name: columns_of(table) for name, table in names.items()})
+        names = {id(table): f"df{n if n > 1 else ''}" for n, table in enumerate(visible, start=1)}
+        tables = ToolTables({names[id(table)]: columns_of(table) for table in visible})
         offered = {name: tool for name, tool in self.tools.items() if tool.is_installed}
         calls = _Calls(offered, tables)
         instruction = SYSTEM.format(turns=turns, ask=task.form.ask)
-        user = Message("user", _described(task, names))
+
+        def show(table: Table) -> Content:
+            name = names.get(id(table))
+            return "" if name is None else f"The table `{name}`: {to_columns(table)}"
+
+        user = Message("user", task.rewritten(show))
         messages = (*system_message(task.form, instruction), user)
         schemas = tuple(tool.schema for tool in offered.values())
         missing = tuple(f"without_{name}" for name in self.tools if name not in offered)
@@ -249,17 +233,6 @@ class Tools:
         raise ModelError(
             f"the last of {turns} replies calls a tool instead of answering", reason=OUT_OF_TURNS
         )
-
-
-def _described(task: Task, names: Mapping[str, Table]) -> Content:
-    """Return the prompt with the columns of each table and its name."""
-    name_of = {id(table): name for name, table in names.items()}
-
-    def show(table: Table) -> Content:
-        name = name_of.get(id(table))
-        return "" if name is None else f"The table `{name}`: {to_columns(table)}"
-
-    return task.rewritten(show)
 
 
 class _Calls:
@@ -289,10 +262,13 @@ class _Calls:
             try:
                 if place >= MOST_CALLS:
                     raise ValueError(f"only the first {MOST_CALLS} calls of a reply are run")
-                text = cut((yield from self._result(call)))
+                text = yield from self._result(call)
             except ValueError as error:
                 self.failed += 1
                 text = f"Error: {error}"
+            if len(text) > MOST_CHARACTERS:
+                count = f"{SHOWN:,} of {len(text):,}"
+                text = f"{text[:SHOWN]}\n[cut: the first {count} characters are shown]"
             note = last if place == len(calls) - 1 else ""
             messages.append(Message("tool", (ToolResult(call.id, text + note),)))
         return messages
@@ -312,11 +288,3 @@ class _Calls:
             return ran.output or "[no output]"
         self.failed += 1
         return observation(ran)
-
-
-def cut(text: str) -> str:
-    """Return a result as the model sees it; a last line says what was cut."""
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    count = f"{MOST_CHARACTERS - 80:,} of {len(text):,}"
-    return f"{text[: MOST_CHARACTERS - 80]}\n[cut: the first {count} characters are shown]"
