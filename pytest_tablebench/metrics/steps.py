@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pytest_tablebench.serializers.content import Message
-from pytest_tablebench.util.shared_file import SharedFile
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,10 @@ class Execute:
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the outcome."""
-        files = {name: SharedFile.digest_of(data) for name, data in self.files.items()}
+        files = {
+            name: getattr(data, "digest", None) or hashlib.sha256(data).hexdigest()
+            for name, data in self.files.items()
+        }
         identity = [self.program, files, asdict(self.limits), self.runner, self.keeps]
         text = json.dumps(identity, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_tablebench.datasets import asked_dataset, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
@@ -32,13 +33,37 @@ from pytest_tablebench.strategies import (
 )
 from pytest_tablebench.tables.perturbations import parse_perturbation
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.by_table import ByTable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets import AnswerPlace, AskedDataset, Example, PromptParts, Source
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.strategies.base import Show
+
+Made = TypeVar("Made")
+
+
+class _ByTable(Generic[Made]):
+    """A cache by table object and a word, not by the table's value.
+
+    Equal tables may differ when printed (1 and True).
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made: OrderedDict[tuple[int, str], tuple[Table, Made]] = OrderedDict()
+
+    def get(self, table: Table, word: str, make: Callable[[], Made]) -> Made:
+        key = id(table), word
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key][1]
+        made = make()
+        # Keep the table too: its id may be reused once it is deleted.
+        self._made[key] = table, made
+        if len(self._made) > self._most:
+            self._made.popitem(last=False)
+        return made
 
 
 class Renderer:
@@ -66,8 +91,8 @@ class Renderer:
         self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
         self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
         # Questions about one table are consecutive too, with all perturbations and serializers.
-        self._changed: ByTable[Table] = ByTable(64)
-        self._contents: ByTable[Content] = ByTable(256)
+        self._changed: _ByTable[Table] = _ByTable(64)
+        self._contents: _ByTable[Content] = _ByTable(256)
 
     def example(self, case: Case) -> Example:
         """Return the example after the perturbation. Raises `TableError` or `DataError`."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.structured import flattened
-from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.same_table import SameTable
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.by_table import ByTable
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.shared_file import SharedFile
 
@@ -48,17 +50,9 @@ class Columns:
     file: SharedFile
 
 
-_known: ByTable[Columns] = ByTable(16)
-
-
-def columns_of(table: Table) -> Columns:
-    """Return a table as tools see it, made once. Raises `TableError` for unusable tables."""
-    return _known.get(table, "", lambda: _columns(table))
-
-
 def to_columns(table: Table) -> str:
     """Return the size of a table, and its columns with types and examples."""
-    facts = columns_of(table)
+    facts = columns_of(SameTable(table))
     lines = [f"{table.title}"] if table.title else []
     size = f"{counted(facts.rows, 'row')}, {counted(len(facts.types), 'column')}"
     lines.append(f"{size}, {len(facts.file):,} bytes as CSV. Columns:")
@@ -69,9 +63,10 @@ def to_columns(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _columns(table: Table) -> Columns:
-    if table.is_structured:
-        table = flattened(table)
+@lru_cache(maxsize=16)  # many questions are about few tables
+def columns_of(key: SameTable) -> Columns:
+    """Return a table as tools see it. Raises `TableError` for an unusable table."""
+    table = flattened(key.table) if key.table.is_structured else key.table
     table.require_rectangular("a table of tools")
     if not 0 < len(table.header) <= MOST_COLUMNS:
         raise TableError(
@@ -84,8 +79,13 @@ def _columns(table: Table) -> Columns:
     writer.writerows(
         [cell.strip() if isinstance(cell, str) else cell for cell in row] for row in table.rows
     )
-    types = {name: _type(table, place) for place, name in enumerate(names)}
-    examples = tuple(_examples(table, place) for place in range(len(names)))
+
+    def column(place: int) -> Iterator[str]:
+        cells = (row[place] for row in table.rows)
+        return ("" if cell is None else str(cell).strip() for cell in cells)
+
+    types = {name: _type(column(place)) for place, name in enumerate(names)}
+    examples = tuple(_examples(column(place)) for place in range(len(names)))
     file = SharedFile(written.getvalue().encode("utf-8", "replace"))
     return Columns(types, examples, len(table.rows), file)
 
@@ -101,12 +101,9 @@ def _unique(names: list[str]) -> list[str]:
     return list(taken.values())
 
 
-def _type(table: Table, place: int) -> str:
+def _type(cells: Iterable[str]) -> str:
     kind = "text"
-    for row in table.rows:
-        text = _text(row[place])
-        if not text:
-            continue
+    for text in filter(None, cells):
         if kind != "number" and _WHOLE.fullmatch(text):
             kind = "integer"
         elif _NUMBER.fullmatch(text) and text[-1] not in "+-.":
@@ -116,15 +113,7 @@ def _type(table: Table, place: int) -> str:
     return kind
 
 
-def _examples(table: Table, place: int) -> tuple[str, ...]:
-    values: dict[str, None] = {}
-    for row in table.rows[:1000]:
-        if len(values) == _EXAMPLES:
-            break
-        if text := _text(row[place]):
-            values[text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."] = None
-    return tuple(values)
-
-
-def _text(cell: Cell) -> str:
-    return "" if cell is None else str(cell).strip()
+def _examples(cells: Iterable[str]) -> tuple[str, ...]:
+    values = dict.fromkeys(text for text in islice(cells, 1000) if text)
+    shown = islice(values, _EXAMPLES)
+    return tuple(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for text in shown)

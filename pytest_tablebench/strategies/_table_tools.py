@@ -9,6 +9,7 @@ It prints the result for the model. A mistake in the arguments ends it with a `V
 """
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,26 +28,19 @@ TYPES = {"integer": "BIGINT", "number": "DOUBLE", "text": "VARCHAR"}
 
 def shown(header: Sequence[str], rows: Iterable[Sequence[Any]], noun: str, most: int = 0) -> str:
     """Return rows as CSV, and a last line that says how many are left out."""
-    lines, size, count, is_more = [header], 0, 0, False
+    text, count, written = io.StringIO(), 0, 0
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
     for count, row in enumerate(rows, start=1):
-        size += sum(len(str(cell)) + 1 for cell in row)
-        if len(lines) == count and size < MOST:
-            lines.append(row)
-        elif most and count >= most:
-            is_more = True
+        if written == count - 1 and text.tell() < MOST:
+            writer.writerow(row)
+            written = count
+        elif count == most:
             break
-    text = "\n".join(map(line, lines))
-    if len(lines) <= count:
-        total = f"more than {count:,}" if is_more else f"{count:,}"
-        text += f"\n[cut: the first {len(lines) - 1:,} of {total} {noun} are shown]"
-    return text if count else f"{text}\n[no {noun}]"
-
-
-def line(cells: Sequence[Any]) -> str:
-    """Return a line of CSV; a cell of more than the usual length is cut."""
-    texts = ["" if cell is None else str(cell) for cell in cells]
-    return ",".join(f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & set(',"\n\r') else text
-                    for text in texts)  # fmt: skip
+    if count == written:
+        return text.getvalue() if count else f"{text.getvalue()}[no {noun}]"
+    total = f"more than {count - 1:,}" if count == most else f"{count:,}"
+    return f"{text.getvalue()}[cut: the first {written:,} of {total} {noun} are shown]"
 
 
 def rows_of(job: Any, table: str) -> tuple[list[str], Iterator[list[str]]]:

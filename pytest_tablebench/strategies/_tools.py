@@ -24,6 +24,7 @@ from pytest_tablebench.strategies.base import (
     system_message,
     the_reply,
 )
+from pytest_tablebench.tables.same_table import SameTable
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.notices import notice
@@ -208,7 +209,7 @@ class Tools:
         # A perturbation may hide the tables.
         visible = [table for table in task.tables if task.show is None or task.show(table)]
         names = {id(table): f"df{n if n > 1 else ''}" for n, table in enumerate(visible, start=1)}
-        tables = ToolTables({names[id(table)]: columns_of(table) for table in visible})
+        tables = ToolTables({names[id(table)]: columns_of(SameTable(table)) for table in visible})
         offered = {name: tool for name, tool in self.tools.items() if tool.is_installed}
         calls = _Calls(offered, tables)
         instruction = SYSTEM.format(turns=turns, ask=task.form.ask)

@@ -13,11 +13,6 @@ from pytest_tablebench.util.leftovers import TemporaryFolder
 class SharedFile(bytes):
     """The bytes of a file, with its digest and a copy on the disk, each made once."""
 
-    @staticmethod
-    def digest_of(data: bytes) -> str:
-        """Return the digest of any bytes."""
-        return data.digest if isinstance(data, SharedFile) else hashlib.sha256(data).hexdigest()
-
     @cached_property
     def digest(self) -> str:
         """The SHA-256 as 64 hexadecimal digits."""

@@ -71,10 +71,10 @@ def test_a_table_that_a_perturbation_hides_is_in_no_reach() -> None:
 
 
 CALLS: list[tuple[str, Any, str]] = [
-    ("rows", {"table": "df", "start": 1, "count": 5}, "row,Name,Age\n1,Bo,41"),
+    ("rows", {"table": "df", "start": 1, "count": 5}, "row,Name,Age\n1,Bo,41\n"),
     ("rows", {"table": "df", "start": 7, "count": 5}, "row,Name,Age\n[no rows]"),
-    ("search", {"table": "df", "text": "ADA"}, "row,Name,Age\n0,Ada,36"),
-    ("query", {"sql": "SELECT sum(Age) AS s FROM df"}, "s\n77"),
+    ("search", {"table": "df", "text": "ADA"}, "row,Name,Age\n0,Ada,36\n"),
+    ("query", {"sql": "SELECT sum(Age) AS s FROM df"}, "s\n77\n"),
     ("python", {"code": "df.Age.max()"}, "41\n"),
     ("rows", {"table": "x", "start": 0, "count": 1}, "ValueError: no table 'x'; there are df"),
     ("rows", "{", "Error: the arguments are not JSON"),
