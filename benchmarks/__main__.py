@@ -4,8 +4,8 @@
 
 Parts: rouge, fin_qa, serialize, analyses, audit, gates, stopping, judges (coverage of intervals),
 shared_tables, large_tables, generate (computing), store, page, allure, snapshots (files), sandbox
-(charts), engine (model calls; about half an hour, with `--quick` a few minutes), scale (a cluster;
-half an hour as well).
+(charts), tools (conversations), engine (model calls; about half an hour, with `--quick` a few
+minutes), scale (a cluster; half an hour as well).
 Without a name, all parts run.
 """
 
@@ -30,6 +30,7 @@ PARTS = (
     "allure",
     "snapshots",
     "sandbox",
+    "tools",
     "engine",
     "scale",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -79,9 +79,7 @@ class Tool:
     name: str
     description: str
     arguments: Mapping[str, Mapping[str, Any]]
-    run: Callable[[ToolTables, Mapping[str, Any], Sequence[Mapping[str, Any]]], Execute] = field(
-        repr=False
-    )
+    run: Callable[[ToolTables, Mapping[str, Any], Sequence[Mapping[str, Any]]], Execute]
     package: str = ""
     extra: str = ""
 

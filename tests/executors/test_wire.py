@@ -9,16 +9,21 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors._wire import (
     LineSplitter,
     error_fields,
+    execute_body,
     header,
     pack,
     read_error,
+    read_execute,
     read_reply,
     read_request,
     reply_fields,
     request_body,
     to_json,
 )
+from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.serializers.content import SentBack, ToolCall, ToolResult
+from pytest_tablebench.util.shared_file import SharedFile
 
 TEXTS = st.text() | st.text("\t\n\r\x00\u2028\x85 {}\"'")
 VALUES = st.recursive(
@@ -87,3 +92,24 @@ def test_an_error_survives_the_wire(message, retryable, whole_run, retry_after) 
     head, _ = header(pack({"error": error_fields(error)})[:-1])
     read = read_error(head["error"])
     assert (str(read), vars(read)) == (message, vars(error))
+
+
+def test_tool_calls_survive_the_wire() -> None:
+    call = ToolCall("c1", "query", '{"sql": "é"}', '{"provider_specific_fields": {}}')
+    reply = Reply("", "tool_calls", calls=(call,), sent_back='{"reasoning_content": "hm"}')
+    head, _ = header(pack({"reply": reply_fields(reply)})[:-1])
+    assert read_reply(head["reply"]) == reply
+    messages = (reply.turn, Message("tool", (ToolResult("c1", "41"),)))
+    request = Request("m", messages, {"tools": [{"type": "function"}]})
+    assert read_request(request_body(request)) == request
+    assert request.messages[0].content[0] == SentBack(reply.sent_back)
+
+
+def test_a_large_file_of_many_programs_is_passed_on_by_its_path() -> None:
+    data = SharedFile(b"a,b\n" * 20_000)
+    program = Execute("1", {"df.csv": data, "job.json": b"{}"})
+    assert len(execute_body(program)) < 1000
+    for whole in (False, True):
+        read = read_execute(execute_body(program, whole=whole))
+        assert read == program
+        assert read.key() == program.key()
