@@ -249,3 +249,12 @@ def test_the_common_effort_of_a_run_with_several_is_compared(tmp_path):
     [dataset] = [scope for scope in comparison.scopes if scope.kind == "dataset"]
     performance = dataset.measures["performance"]
     assert (performance.before, performance.after, performance.examples) == (1.0, 1.0, 3)
+
+
+def test_runs_with_one_serializer_each_are_paired(tmp_path):
+    grid, tools = [("html", "none"), ("html", "p")], [("columns", "none"), ("columns", "p")]
+    before = write_run(tmp_path / "a", {"e1": [0, 0], "e2": [1, 1]}, configurations=grid)
+    after = write_run(tmp_path / "b", {"e1": [1, 1], "e2": [1, 0]}, configurations=tools)
+    comparison = compare_runs(before, after, allow_unlike=True)
+    assert len(comparison.better) == 2
+    assert comparison.worse == ("toy/e2/columns/p",)

@@ -410,3 +410,15 @@ def test_at_most_mirrors_at_least(scores, bound):
     most = judge(f"d.performance <= {1 - round(bound, 6):.6f}", rows(flipped))
     assert most.interval == pytest.approx((1 - least.interval[1], 1 - least.interval[0]), abs=1e-6)
     assert most.p == pytest.approx(least.p, abs=1e-6)
+
+
+def test_turns_are_judged_by_their_mean_and_without_an_interval():
+    records = [
+        cell(n, 1.0, parts={"turns": turns, "calls_query": 0.0})
+        for n, turns in enumerate((2.0, 4.0, 9.0))
+    ]
+    result = judge("d.turns <= 4", records)
+    assert (result.value, result.state, result.interval) == (5.0, "fails", None)
+    assert judge("d.turns <= 5", records).state == "holds"
+    assert judge("d.calls_query <= 0", records).state == "holds"
+    assert judge("d.turns <= baseline + 1", records, records).state == "holds"

@@ -192,8 +192,8 @@ def test_a_case_missing_in_the_file_is_named(script: Path) -> None:
         ("{", "line 2: "),
         ("[1]", "must be a JSON object"),
         ({"case_id": "b", "text": "x", "finish": "stop"}, "unknown field 'finish'"),
-        ({"case_id": "b"}, "exactly one of 'text' and 'error'"),
-        ({"case_id": "b", "text": "x", "error": "timeout"}, "exactly one of 'text' and 'error'"),
+        ({"case_id": "b"}, "exactly one of 'text', 'error'"),
+        ({"case_id": "b", "text": "x", "error": "timeout"}, "exactly one of 'text', 'error'"),
         ({"case_id": "b", "error": "timeout", "finish_reason": "stop"}, "needs a 'text'"),
         ({"text": "x"}, "exactly one of 'case_id', 'match' and 'default'"),
         ({"case_id": "b", "match": "m", "text": "x"}, "exactly one of 'case_id', 'match'"),
@@ -233,3 +233,12 @@ def test_a_file_that_is_not_utf_8_is_refused(script: Path) -> None:
     script.write_bytes('{"default": "für"}'.encode("latin-1"))
     with pytest.raises(SettingsError, match="cannot be read"):
         ScriptedModel.from_file(script)
+
+
+def test_a_script_calls_tools(script: Path) -> None:
+    line = {"match": "Sophia", "calls": {"query": {"sql": "SELECT 1"}, "python": {"code": "1"}}}
+    reply = ScriptedModel.from_file(write(script, line)).complete(asking())
+    assert [(call.name, call.arguments) for call in reply.calls] == [
+        *(("query", '{"sql": "SELECT 1"}'), ("python", '{"code": "1"}'))
+    ]
+    assert reply.missing is None

@@ -83,3 +83,28 @@ def test_parameters_that_the_server_refuses_are_left_out(tmp_path: Path) -> None
         assert server.calls == calls
         assert "temperature is not sent" in again.output
         assert again.facts["store_hits"] == COUNT
+
+
+def test_a_server_without_tools_is_asked_no_further_case(tmp_path: Path) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def refuse(body: dict[str, Any]) -> Behaviour:
+        bodies.append(body)
+        return error(400, "tools is not supported by this model")
+
+    store = f"--bench-store={tmp_path / 'answers'}"
+    options = ("--bench-strategy=tools", store)
+    with OpenAIServer(refuse) as server:
+        first = run_pytest(tmp_path / "0", server, *options, count=2, model=LITELLM)
+        count = len(bodies)
+        run_pytest(tmp_path / "1", server, *options, count=2, model=LITELLM)
+    assert {record.reason for record in first.records.values()} == {"bad_request"}
+    assert len(bodies) == count
+    assert "tools is left out from now on, because the server refuses it" in first.output
+
+
+def test_a_model_without_tools_is_refused_before_the_first_call(tmp_path: Path) -> None:
+    options = {"count": 1, "model": "openai/gpt-3.5-turbo-16k"}
+    run = run_pytest(tmp_path, None, "--bench-strategy=tools", **options)
+    assert run.exit_code == 4
+    assert "calls no tools by litellm's table of models" in run.output

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """The most rows of a table."""
 
-_MOST_CELLS = 20_000_000
+_MOST_CELLS = 1_000_000
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of a workbook from Excel before 2007."""
