@@ -58,12 +58,12 @@ lint: $(STAMP)
 	$(BIN)/python -m mypy
 
 # The wheel on every other Python that is installed, and with the lowest versions of dependencies
-# that pyproject.toml allows: imports, twenty cases, and there the tests of some rooms.
+# that pyproject.toml allows: imports, twenty cases, and there some of the tests.
 test-versions test-lowest: export TABLEBENCH_FULL = 1
 test-versions: $(STAMP)
 	$(BIN)/python -m pytest tests/plugin/test_versions.py -k another -rs
 test-lowest: $(STAMP)
-	$(BIN)/python -m pytest tests/plugin/test_versions.py -k lowest -rs
+	$(BIN)/python -m pytest tests/plugin/test_versions.py -k lowest -rsP
 
 # The documentation site, in docs/_build; a warning is an error.
 docs: $(STAMP)
