@@ -267,7 +267,7 @@ def test_every_report_shows_the_checks(two):
     result = two.run(MODEL, "--bench-allure", "--bench-gate=all.no_answer <= 0", "-k not page")
     shown = two.path / "run"
     assert "test&#95;tone</code> | 75.0 % |" in (shown / "summary.md").read_text("utf-8")
-    assert "</span> test_tone</th>" in (shown / "report.html").read_text("utf-8")
+    assert "<code>toy::test_tone</code></th>" in (shown / "report.html").read_text("utf-8")
     environment = (shown / "allure/environment.properties").read_text("ascii")
     assert "toy\\:\\:test_tone.pass_rate=75.0 % of 4" in environment
     allure_results = [

@@ -111,7 +111,8 @@ def test_both_figures_are_shown_everywhere(toys: Bench, monkeypatch: pytest.Monk
     assert line in output
     soup = BeautifulSoup((toys.path / "run" / "report.html").read_text("utf-8"), "html.parser")
     page = text_of(soup, "section[aria-labelledby=datasets]")
-    assert f"{line[0].upper()}{line[1:]}. All other figures are by the published gold" in page
+    assert line in page
+    assert "All other figures are by the published gold" in page
     for file in ("step.md", "run/summary.md"):
         text = (toys.path / file).read_text("utf-8")
         assert "| <code>toy</code> | 0.667 |" in text
