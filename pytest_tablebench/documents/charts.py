@@ -202,7 +202,7 @@ def sequence_plot(
     if not points:
         return None
     canvas = Canvas(756, 250)
-    axes = ChartAxes(canvas, 52, 12, 746, 220, (1.0, -reach), (max(2.0, looks), reach))
+    axes = ChartAxes(canvas, 52, 12, 716, 220, (1.0, -reach), (max(2.0, looks), reach))
 
     def at(look: int, change: float) -> tuple[float, float]:
         return axes.x(look), axes.y(max(-reach, min(reach, change)))

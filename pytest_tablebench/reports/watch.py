@@ -46,8 +46,8 @@ def watch_report(verdict: WatchVerdict) -> doc.Document:
         doc.Verdict((*title, f" ({lead})"), _STATES.get(verdict.state, "undecided"), reasons)
     ]
     if chart := _chart_data(verdict):
-        blocks.append(doc.Heading("Score minus reference"))
-        blocks += [doc.Chart("sequence", "", chart), doc.Paragraph(_LEGEND, "legend")]
+        blocks.append(doc.Chart("sequence", "Score minus reference", chart))
+        blocks.append(doc.Paragraph(_LEGEND, "legend"))
     if verdict.looks:
         blocks.append(doc.Fold("Looks, the newest first", [_looks(verdict)], is_open=True))
     return doc.Document(title, blocks, lead)
