@@ -25,9 +25,8 @@ from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, RUN, SESSION
 from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.session.garbage import pause_collections, resume_collections
-from pytest_tablebench.session.pytest_modes import runs_no_test
+from pytest_tablebench.session.pytest_modes import runs_no_test, usage_error
 from pytest_tablebench.session.sharing import with_shared
-from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer
@@ -105,7 +104,7 @@ def pytest_load_initial_conftests(
     if any(word.startswith(_PREFIXES) for word in args):
         _, unknown = parser.parse_known_and_unknown_args(args)
         if fault := spelling_fault(unknown):
-            raise pytest.UsageError(escaped(fault))
+            raise usage_error(fault)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -144,7 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
         else:
             make_keeper(config, settings)
     except SettingsError as error:
-        raise pytest.UsageError(escaped(str(error))) from None
+        raise usage_error(error) from None
 
 
 def _of_ini(config: pytest.Config, key: str) -> Any:

@@ -20,7 +20,7 @@ from pytest_tablebench.hooks.keys import CASE_SESSION, HAS_MARKED, MARKER
 from pytest_tablebench.hooks.preparation import check_names, check_unread_gates
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import runs_no_test
-from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
+from pytest_tablebench.util.names import escaped, slug, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -187,7 +187,7 @@ def _require_questions(config: pytest.Config) -> None:
     settings = config.stash[CASE_SESSION].settings
     if "bench_data" in settings.command_line_keys and has_tables_alone(settings.data_folder()):
         raise DataError(
-            f"{printable(str(settings.data_folder()))} has tables but no questions: add one of "
+            f"{settings.data_folder()} has tables but no questions: add one of "
             f"{', '.join(QUESTION_FILES)} to this folder"
         )
 

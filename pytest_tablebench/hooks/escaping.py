@@ -1,14 +1,26 @@
-"""Escaping of model text in pytest's output, so that terminal codes take no effect."""
+"""Escaping of all that is written to pytest's terminal: terminal codes take no effect."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from pytest_tablebench.util.names import escaped
+from pytest_tablebench.util.names import escaped, printable
+
+
+def write_lines(terminal: Any, lines: Iterable[str], **markup: bool) -> None:
+    """Write lines to pytest's terminal; control characters of any of them become escapes."""
+    for line in lines:
+        terminal.write_line(printable(line), **markup)
+
+
+def write_title(terminal: Any, title: str) -> None:
+    """Write the title of a section to pytest's terminal."""
+    terminal.write_sep("=", printable(title))
 
 
 def escape_report(report: pytest.TestReport) -> None:

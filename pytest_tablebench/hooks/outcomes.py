@@ -22,7 +22,7 @@ from pytest_tablebench.hooks.items import check_of, key_of
 from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.running.answer import no_answer_text
 from pytest_tablebench.running.assertions import WrongAnswer
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import printable, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
@@ -73,7 +73,7 @@ def annotate(
         return
     stopped = session.cases.runner.prefetch.stopped
     if stopped is not None and not item.session.shouldstop:
-        item.session.shouldstop = f"{OUR_STOP}{printable(redact(stopped))}"
+        item.session.shouldstop = printable(f"{OUR_STOP}{redact(stopped)}")
     if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED, PENDING}:
         # The case got no call, so this is no outcome of the model.
         why = "not called, because the run was stopped"
@@ -137,7 +137,7 @@ def _leave_out(
     """Skip a case whose perturbation cannot make a new question from its table or question."""
     case = run.case
     name = case.perturbation.partition("[")[0]
-    _skip(item, report, f"does not apply: {printable(str(error), 300)}")
+    _skip(item, report, f"does not apply: {shortened(str(error), 300)}")
     report.tablebench_inapplicable = (  # type: ignore[attr-defined]
         *(case.model, case.dataset, case.case_id),
         f"{name} cannot change the question",

@@ -19,7 +19,7 @@ import pytest
 from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.base import Session
@@ -53,16 +53,16 @@ def check_keys(config: pytest.Config) -> None:
         except ValueError:
             if key in options:
                 continue
-            shown, flag = printable(key, 60), singular(f"--{key.replace('_', '-')}")
+            flag = singular(f"--{key.replace('_', '-')}")
             meant = flag.removeprefix("--").replace("-", "_")
             hint = known_names(key, list(options))
             if meant in options:
                 from pytest_tablebench.config.unread_settings import assignment
 
                 lines = assignment(meant, value, config.inipath or Path("pytest.ini"))
-                shown_lines = "\n".join(f"  {printable(line, 300)}" for line in lines)
+                shown_lines = "\n".join(f"  {line}" for line in lines)
                 hint = f"write\n{shown_lines}"
-            raise SettingsError(f"unknown key {shown!r} in {file}; {hint}") from None
+            raise SettingsError(f"unknown key {key!r} in {file}; {hint}") from None
 
 
 def _overridden(config: pytest.Config) -> set[str]:

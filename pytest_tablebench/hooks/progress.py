@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench.util.names import printable
+
 if TYPE_CHECKING:
     from pytest_tablebench.reports.progress import Progress
     from pytest_tablebench.results.writer import RunWriter
@@ -43,7 +45,9 @@ class ProgressLine:
         if not self.compact or not self._progress.due(writer.done, total):
             return
         terminal, spent = self.terminal, writer.spent_text()
-        line = self._progress.text(writer.counts, total, spent=spent, waiting=self._waiting)
+        line = printable(
+            self._progress.text(writer.counts, total, spent=spent, waiting=self._waiting)
+        )
         # `currentfspath` marks the current line as used. Set it only on a fresh line, or the
         # reporter writes file names again.
         is_fresh = terminal.currentfspath is None
@@ -68,7 +72,7 @@ class ProgressLine:
         # An item may be running, whose output pytest captures.
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
             terminal.ensure_newline()
-            terminal.write_line(f"{writer.done}/{_total(writer)} {text}", flush=True)
+            terminal.write_line(printable(f"{writer.done}/{_total(writer)} {text}"), flush=True)
 
 
 def _total(writer: RunWriter) -> int:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
+from pytest_tablebench.hooks.escaping import write_lines
 from pytest_tablebench.hooks.progress import ProgressLine
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
-from pytest_tablebench.util.names import escaped
+from pytest_tablebench.util.names import escaped, printable
 from pytest_tablebench.util.notices import Unsaid
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ReportingHooks:
 
     def pytest_report_header(self) -> list[str]:
         """Return the header line, if an option was given."""
-        return [self._header()] if self.settings.command_line_keys else []
+        return [printable(self._header())] if self.settings.command_line_keys else []
 
     def _header(self) -> str:
         from pytest_tablebench.reports.terminal import header_line
@@ -90,7 +91,6 @@ class ReportingHooks:
             plan_line,
             test_lines,
         )
-        from pytest_tablebench.util.names import printable
 
         writer = self.writer
         self.is_announced = True
@@ -106,7 +106,7 @@ class ReportingHooks:
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
         for gate in writer.facts.get("not_judged", ()):
-            lines.append(f"not judged: {printable(gate)}: unknown name in this session")
+            lines.append(f"not judged: {gate}: unknown name in this session")
         lines += self.problem_lines()
         return lines + test_lines(writer.facts.get("tests", {}))
 
@@ -222,8 +222,7 @@ class ReportingHooks:
         terminal = self.progress.terminal
         if terminal is not None:
             terminal.ensure_newline()
-            for line in self.announcement(cases):
-                terminal.write_line(line)
+            write_lines(terminal, self.announcement(cases))
 
     def poll(self) -> None:
         """Poll the engine for totals, and show which providers do not answer."""

@@ -17,7 +17,6 @@ from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import placed_secrets, redact
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     import pytest
@@ -51,18 +50,18 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
         is_moved = settings.compares_snapshots and expected is not None and expected != actual
         if not is_moved:
             return
-        effect = f"look for snapshots in {printable(str(actual.rootdir))}"
+        effect = f"look for snapshots in {actual.rootdir}"
     else:
-        effect = f"not read {printable(str(expected.settings_file))}"
+        effect = f"not read {expected.settings_file}"
         if expected.settings_file is None:
-            effect = f"read {printable(str(actual.settings_file))}"
+            effect = f"read {actual.settings_file}"
     flags = ", ".join(dict.fromkeys(words[place - 1] for place in moved))
     secrets = placed_secrets(settings.api_base, settings.params)
     command = shlex.join(_with_equals_signs(words[len(from_variable) :], secrets))
     raise SettingsError(
         f"{flags}: write the value after an equals sign. After a space, pytest treats it as a "
         f"test path and would {effect}. Use this command:\n"
-        f"  pytest {printable(command, 2000)}"
+        f"  pytest {command}"
     )
 
 

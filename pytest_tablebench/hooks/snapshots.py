@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.hooks.escaping import write_lines, write_title
 from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.reports.snapshots import change_kind, change_parts, counts_line
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
 from pytest_tablebench.results.snapshot_files import FOLDER
 from pytest_tablebench.results.snapshots import diff_line
 from pytest_tablebench.session.base import selected_by
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
@@ -57,8 +57,8 @@ def snapshot_failure(item: pytest.Item, message: CaseMessage) -> str | None:
         return None
     version = session.settings.snapshot_of or "its snapshot"
     return (
-        f"changed since {printable(version, 100)}: {change_kind(change)}\n"
-        f"snapshot: {printable(change['file'], 200)}\n"
+        f"changed since {version}: {change_kind(change)}\n"
+        f"snapshot: {change['file']}\n"
         f"got:      {''.join(map(diff_line, change_parts(change)))}"
     )
 
@@ -101,25 +101,23 @@ class SnapshotHooks:
         yield
         comparison, left = self.comparison, SHOWN
         if comparison.models:
-            terminalreporter.write_sep("=", "tablebench: snapshots of answers")
+            write_title(terminalreporter, "tablebench: snapshots of answers")
         for model in comparison.models:
             data = comparison.data(model)
             changes = data["changes"]
-            terminalreporter.write_line(printable(counts_line(comparison, model, data)))
+            write_lines(terminalreporter, [counts_line(comparison, model, data)])
             for change in changes[:left]:
                 _write_change(terminalreporter, change)
             if len(changes) > left:
-                terminalreporter.write_line(
-                    f"not shown: {len(changes) - left} more changed; all are in snapshots.json"
-                )
+                rest = len(changes) - left
+                text = f"not shown: {rest} more changed; all are in snapshots.json"
+                write_lines(terminalreporter, [text])
             left = max(0, left - len(changes))
-        for problem in dict.fromkeys(comparison.problems):
-            terminalreporter.write_line(printable(problem), red=True)
+        write_lines(terminalreporter, dict.fromkeys(comparison.problems), red=True)
 
 
 def _write_change(terminal: Any, change: Mapping[str, Any]) -> None:
-    title = f"{change_kind(change)}  {printable(change['case_id'], 200)}"
-    terminal.write_line(title, bold=True)
+    write_lines(terminal, [f"{change_kind(change)}  {change['case_id']}"], bold=True)
     if parts := change_parts(change):
         terminal.write("  ")
         for part in parts:

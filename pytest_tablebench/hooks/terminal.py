@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench.hooks.escaping import write_lines, write_title
+from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.suites import module_name
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ class TerminalHooks:
             from pytest_tablebench.reports.ending import no_case_lines
 
             is_own = has_own_folder(self._run.settings)
-            for line in no_case_lines(self._given_options(), is_own_folder=is_own):
-                terminalreporter.write_line(line)
+            lines = no_case_lines(self._given_options(), is_own_folder=is_own)
+            write_lines(terminalreporter, lines)
 
     def _write_table(self, terminal: Any) -> None:
         if not self._run.session.is_used and not self._run.missing:
@@ -96,39 +98,30 @@ class TerminalHooks:
         from pytest_tablebench.reports.failures import grouped_lines
         from pytest_tablebench.reports.terminal import data_lines, missing_lines
         from pytest_tablebench.results.run_facts import RunFacts
-        from pytest_tablebench.util.names import printable
 
         writer = self._run.writer
         if not self._run.is_announced and not self._run.is_missing_announced:
             # Nothing ran, so no worker has reported the missing data.
-            for line in missing_lines(self._run.missing):
-                terminal.write_line(line)
+            write_lines(terminal, missing_lines(self._run.missing))
         if writer.count_problems() > self._run.announced_problems:
             # Demonstrations are read when the first case runs, so their bad rows come late.
-            for line in data_lines(writer.facts["datasets"]):
-                terminal.write_line(line)
+            write_lines(terminal, data_lines(writer.facts["datasets"]))
         selection = RunFacts(
             selected_by=writer.selected_by, shard=writer.settings.shard
         ).selection_text
         if self._grouped:
-            terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show=N shows them)")
+            write_title(terminal, "wrong and unanswered, grouped (--bench-show=N shows them)")
             rows = {model: kept.rows for model, kept in writer.model_runs.items()}
-            for line in grouped_lines(rows, self._grouped):
-                terminal.write_line(line)
+            write_lines(terminal, grouped_lines(rows, self._grouped))
         width = terminal._tw.fullwidth if terminal.isatty else None
         for model in self._run.summaries:
-            terminal.write_sep("=", f"tablebench: {printable(model)}")
-            if selection:
-                terminal.write_line(selection)
-            for line in self._model_lines(terminal, model, width):
-                terminal.write_line(line)
-        for line in warnings:
-            terminal.write_line(line)
-        for problem in problems:
-            terminal.write_line(f"tablebench: {printable(problem, 500)}")
+            write_title(terminal, f"tablebench: {model}")
+            write_lines(terminal, [selection] if selection else [])
+            write_lines(terminal, self._model_lines(terminal, model, width))
+        write_lines(terminal, warnings)
+        write_lines(terminal, (f"tablebench: {shortened(text, 500)}" for text in problems))
         hidden = hidden_line(self._hidden)
-        if hidden:
-            terminal.write_line(hidden)
+        write_lines(terminal, [hidden] if hidden else [])
 
     def _model_lines(self, terminal: Any, model: str, width: int | None) -> list[str]:
         """Return the lines about one model: differences, figures, and next steps."""

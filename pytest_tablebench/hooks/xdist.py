@@ -10,6 +10,7 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks.reporting import ReportingHooks
 from pytest_tablebench.session.garbage import resume_collections
+from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.session.worker import PROBLEMS
 
 if TYPE_CHECKING:
@@ -123,13 +124,13 @@ class ControllerReporting(ReportingHooks):
         session = self.session
         resume_collections()
         if session.refusal is not None:
-            raise pytest.UsageError(session.refusal)
+            raise usage_error(session.refusal)
         if not session.has_selected:
             return
         try:
             session.begin()
         except SettingsError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise usage_error(error) from None
         selected = session.start_run()
         if selected is None or selected.cases is None or self.is_announced:
             return

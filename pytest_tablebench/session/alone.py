@@ -6,11 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import pytest
-
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.session.base import CaseRunner, RunKeeper
-from pytest_tablebench.util.names import escaped
+from pytest_tablebench.session.pytest_modes import usage_error
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import PlannedGate
@@ -86,7 +84,7 @@ class Alone(CaseRunner, RunKeeper):
 
     def refuse(self, error: SettingsError) -> NoReturn:
         """End the session before any test runs."""
-        raise pytest.UsageError(escaped(str(error))) from None
+        raise usage_error(error) from None
 
     # End.
 

@@ -12,8 +12,6 @@ from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from pytest_tablebench.session.base import RunKeeper, selected_by
 from pytest_tablebench.session.messages import (
     CallsExpected,
@@ -25,6 +23,7 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
+from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.session.sharing import SHARED, shared_values
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class Controller(RunKeeper):
         """
         run, selected = self.run, self.selected
         if (lost := run.engine.lost) is not None:
-            raise pytest.UsageError(lost)
+            raise usage_error(lost)
         if selected is None:
             return None
         run.writer.learn(selected.facts)

@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.results import PENDING_CODE
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.verdict import RunVerdict
@@ -230,7 +230,7 @@ class RunEnding:
         """Return the verdict on a model, for a terminal of `width` columns."""
         verdict = self.verdicts.get(model)
         given_up = self.given_up.get(model)
-        lines = [printable(given_up, 800)] if given_up is not None else []
+        lines = [shortened(given_up, 800)] if given_up is not None else []
         lines += self._batch_lines(model)
         if verdict is None:
             return lines
@@ -261,8 +261,8 @@ class RunEnding:
         count = self.pending[model]
         lines = [f"{counted(count, 'case')} {'waits' if count == 1 else 'wait'} for batches:"]
         lines += [
-            f"  {printable(batch.batch_id or batch.name, 80)}  {printable(batch.model, 60)}, "
-            f"{counted(batch.requests, 'request')}, {printable(batch.status, 40) or 'not known'}"
+            f"  {shortened(batch.batch_id or batch.name, 80)}  {batch.model}, "
+            f"{counted(batch.requests, 'request')}, {shortened(batch.status, 40) or 'not known'}"
             for batch in batches.under_way()
         ]
         if refused := batches.over_budget():

@@ -13,7 +13,6 @@ from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
 from pytest_tablebench.running.preflight import check_models, check_sight, check_tools
 from pytest_tablebench.running.served_check import check_served
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.cases import Cases
@@ -51,14 +50,14 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     for plan in plans:
         if paid and plan.calls and plan.model in in_process:
             raise SettingsError(
-                f"--bench-max-cost: {printable(plan.model, 80)} answers inside the test process, "
+                f"--bench-max-cost: {plan.model} answers inside the test process, "
                 f"where no budget applies. Register its provider as a function or class of a "
                 f"module, without `in_process`, or omit the option"
             )
         unpriced = plan.calls and plan.cost_usd is None and not plan.judges
         if paid and unpriced and plan.model in engine_models:
             raise SettingsError(
-                f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
+                f"--bench-max-cost: the price of {plan.model} is unknown, so a "
                 f"budget cannot be kept; omit the option"
             )
     if paid and cases.has_judge:
@@ -100,7 +99,7 @@ def _check_batches(cases: Cases, planned: Iterable[str]) -> None:
         facts = models.facts_about(model) if model in models.engine_models() else None
         if facts is not None and facts.provider not in BATCH_PROVIDERS:
             raise SettingsError(
-                f"--bench-executor batch: no batch service for {printable(model, 80)}; only "
+                f"--bench-executor batch: no batch service for {model}; only "
                 f"models of {', '.join(sorted(BATCH_PROVIDERS))} have one"
             )
 
@@ -113,6 +112,6 @@ def _check_price_of_judge(cases: Cases) -> None:
     facts = models.facts_about(judge)
     if facts is None or facts.input_cost_per_token is None:
         raise SettingsError(
-            f"--bench-max-cost: the price of the judge {printable(judge, 80)} is unknown, so a "
+            f"--bench-max-cost: the price of the judge {judge} is unknown, so a "
             f"budget cannot be kept; omit the option"
         )

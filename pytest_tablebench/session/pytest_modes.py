@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from pytest_tablebench.util.names import escaped
 
 _LOOKS = ("collectonly", "showfixtures", "show_fixtures_per_test", "setupplan", "setuponly")
 
@@ -20,3 +19,11 @@ def has_options(config: pytest.Config) -> bool:
 def runs_no_test(config: pytest.Config) -> bool:
     """Return whether a session only shows its items or fixtures: no model is called."""
     return any(getattr(config.option, name, False) for name in _LOOKS)
+
+
+def usage_error(error: object) -> pytest.UsageError:
+    """Return the error by which pytest prints a message and ends; control characters are escapes.
+
+    Some messages have lines to copy into a settings file, so line ends stay.
+    """
+    return pytest.UsageError(escaped(str(error)))

@@ -27,7 +27,6 @@ from pytest_tablebench.results.labels import read_labels
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.correction_files import has_corrections
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -302,7 +301,7 @@ def check_overlay(gates: Iterable[Gate], before: RunFacts, run: RunFacts) -> Non
     gate = next((gate for gate in gates if gate.corrected and gate.baseline), None)
     if gate is not None and before.overlay != run.overlay:
         raise SettingsError(
-            f"--bench-gate {printable(gate.text, 100)!r}: the baseline has other corrections of "
+            f"--bench-gate {gate.text!r}: the baseline has other corrections of "
             f"the gold, or none; `tablebench rejudge` gives it this run's"
         )
 

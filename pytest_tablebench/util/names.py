@@ -117,13 +117,18 @@ def printable(text: str, limit: int | None = None) -> str:
     become visible escapes. Longer text is cut with `…`. In a command to a CI runner (`::error::`,
     `##[group]`) one character becomes an escape.
     """
-    if limit is not None and len(text) > limit:
-        text = text[: limit - 1] + "…"
+    if limit is not None:
+        text = shortened(text, limit)
     if not (text.isascii() and text.isprintable()):
         text = _escaped(text)
     for command, broken in _COMMANDS:
         text = command.sub(broken, text)
     return text
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of a model, dataset or server in at most `limit` characters, ending in `…`."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _escaped(text: str) -> str:

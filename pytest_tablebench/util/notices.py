@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from pytest_tablebench.util.names import printable
+
 _LOGGER = logging.getLogger("pytest_tablebench")
 _LOGGER.setLevel(logging.WARNING)
 
@@ -13,9 +15,9 @@ def notice(text: str) -> None:
     """Pass a notice to the listeners of this process, or print it on the standard error.
 
     Arguments:
-        text: one printable line.
+        text: one line, in which control characters become escapes.
     """
-    _LOGGER.warning("%s", text)
+    _LOGGER.warning("%s", printable(text))
 
 
 class Notices(logging.Handler):
