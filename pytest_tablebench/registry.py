@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import SettingsError, TableBenchError, described
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.signatures import Call, call_problem, method_problem, source_of
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Registry:
             raise
         except Exception as error:
             raise SettingsError(
-                f"--bench-model: {printable(f'{model}: {described(error)}', 400)}"
+                f"--bench-model: {model}: {shortened(described(error), 400)}"
             ) from None
 
 

@@ -22,7 +22,7 @@ from pytest_tablebench.results.texts import TEXTS, TranscriptText, read_texts
 from pytest_tablebench.running.rejudge import Opener
 from pytest_tablebench.strategies import answer_place
 from pytest_tablebench.tables.perturbations import parse_perturbation, takes_questions
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example, Source
@@ -96,7 +96,7 @@ def collect(
     runs = [collector.read(path) for path in paths]
     present = sorted({record.dataset for run in runs for record in run.records})
     if not present:
-        shown = ", ".join(printable(str(path), 100) for path in paths)
+        shown = ", ".join(map(str, paths))
         raise SettingsError(f"{shown}: no recorded answer, so there is nothing to audit")
     for name in datasets or ():
         if name not in present:
@@ -139,7 +139,7 @@ class _Collector:
         rows = read_places(path, keep=self._keep)
         records = [record for _, record in rows if record is not None]
         if not records:
-            self._notes.append(f"{printable(str(path), 200)}: no recorded answer")
+            self._notes.append(f"{path}: no recorded answer")
         return _ReadRun(path, facts, records)
 
     def _keep(self, record: Record) -> _VotedCase | None:
@@ -252,19 +252,19 @@ class _Collector:
         if key not in self._sources:
             self._sources[key] = self._opened(run, name, data)
             if isinstance(opened := self._sources[key], str):
-                self._notes.append(f"{printable(name, 80)} is left out: {opened}")
+                self._notes.append(f"{name} is left out: {opened}")
         source = self._sources[key]
         return None if isinstance(source, str) else source
 
     def _opened(self, run: _ReadRun, name: str, data: Path) -> Source | str:
         if name not in self._registry.datasets:
-            return f"it is neither registered here nor a folder of {printable(str(data), 200)}"
+            return f"it is neither registered here nor a folder of {data}"
         compat = check_compat(run.facts.compat or COMPAT_MODES[0])
         opener = Opener(run.path, run.facts, compat, data, self._registry)
         try:
             return opener.open(name)[1]
         except (SettingsError, DataError) as error:
-            return printable(str(error), 300)
+            return shortened(str(error), 300)
 
     def finish(self) -> Collected:
         """Return the examples, with the golds of the same questions elsewhere."""
@@ -273,8 +273,7 @@ class _Collector:
         _add_same_questions(examples)
         self._add_other_versions(examples)
         for (dataset, reason), count in sorted(self._left_out.items()):
-            shown = printable(dataset, 80)
-            self._notes.append(f"{shown}: {counted(count, 'example')} left out, {reason}")
+            self._notes.append(f"{dataset}: {counted(count, 'example')} left out, {reason}")
         return Collected(examples, voters_of(examples), notes=self._notes)
 
     def _add_other_versions(self, examples: Sequence[AuditedExample]) -> None:

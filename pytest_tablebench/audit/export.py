@@ -33,7 +33,7 @@ from pytest_tablebench.results.corrections import Correction, Corrections
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.markdown import code
-from pytest_tablebench.util.names import counted, printable, slug
+from pytest_tablebench.util.names import counted, slug
 
 SCHEMA = "tablebench-audit/1"
 MARK = "<!-- written by tablebench audit export -->"
@@ -100,10 +100,10 @@ def write_reports(
     foreign = [path for path in contents if not force and not _is_replaceable(path)]
     if foreign:
         raise SettingsError(
-            f"{printable(str(foreign[0]))} was not written by this command; choose another folder, "
+            f"{foreign[0]} was not written by this command; choose another folder, "
             f"or replace it with --force"
         )
-    with writing(f"{printable(str(folder))}: the reports cannot be written"):
+    with writing(f"{folder}: the reports cannot be written"):
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in contents.items():
             write_whole(path, text)
@@ -134,7 +134,7 @@ def _chosen(
         (len(left), ["/".join(key) for key in left], "for an example that these runs do not have"),
     ):
         if number:
-            first = f", such as {printable(names[0], 80)}"
+            first = f", such as {names[0]}"
             notes.append(f"{counted(number, 'verdict')} left out, {reason}{first}")
     return chosen, notes
 

@@ -17,7 +17,7 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.served import short_names
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 Category = Literal["ours", "theirs", "package", "data"]
 
@@ -94,8 +94,8 @@ class Difference:
             name = f"of {dataset}, {part}"
         name += " as sent" if first == "params_sent" else ""
         name = name if name.startswith(self.kind) else f"{self.kind} {name}"
-        values = f"{printable(self.before, 80)} to {printable(self.after, 80)}"
-        return f"{printable(name, 80)}: {values}"
+        values = f"{shortened(self.before, 80)} to {shortened(self.after, 80)}"
+        return f"{name}: {values}"
 
 
 def differences_between(*runs: RunFacts, of_one_run: bool = False) -> tuple[Difference, ...]:
@@ -298,8 +298,8 @@ def check_alike(
     ]
     if unlike:
         named = "; ".join(
-            f"{printable(difference.name, 80)}: {printable(difference.before, 120)} against "
-            f"{printable(difference.after, 120)} ({difference.meaning})"
+            f"{difference.name}: {shortened(difference.before, 120)} against "
+            f"{shortened(difference.after, 120)} ({difference.meaning})"
             for difference in unlike
         )
         raise SettingsError(f"the runs are unlike: {named}. {hint}")

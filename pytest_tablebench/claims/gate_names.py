@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.util.names import known_names, printable, unknown_name
+from pytest_tablebench.util.names import known_names, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
@@ -65,7 +65,7 @@ def check_corrected(gates: Iterable[Gate], *, has_corrections: bool) -> None:
 
 
 def _quoted(gate: Gate) -> str:
-    return repr(printable(gate.text, 100))
+    return repr(gate.text)
 
 
 def check_selected(
@@ -145,8 +145,7 @@ def check_part(gate: Gate, parts_by_dataset: Iterable[Collection[str] | None]) -
             return
         scope_parts |= dict.fromkeys(parts)
     part = str(gate.part)
-    names = known_names(part, [printable(name, 60) for name in scope_parts])
+    names = known_names(part, scope_parts)
     raise SettingsError(
-        f"--bench-gate {_quoted(gate)}: no score of this scope has a part {printable(part, 80)!r}; "
-        f"{names}"
+        f"--bench-gate {_quoted(gate)}: no score of this scope has a part {part!r}; {names}"
     )

@@ -14,7 +14,6 @@ from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.perturbing import changes_answers
 from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
 from pytest_tablebench.strategies import PARSED, named_strategy
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
@@ -57,7 +56,7 @@ def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> N
     registry = runner.registry.perturbations
     if not any(changes_answers(registry, name) for name in perturbations):
         raise SettingsError(
-            f"--bench-gate {printable(gate.text, 100)!r}: only answers after a changed cell have "
+            f"--bench-gate {gate.text!r}: only answers after a changed cell have "
             f"the part {MEMORY}; add --bench-perturbation=none,counterfactual"
         )
 

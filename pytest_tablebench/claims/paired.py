@@ -31,7 +31,7 @@ from pytest_tablebench.results.sheets import (
     with_common_clusters,
 )
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import out_of, printable
+from pytest_tablebench.util.names import out_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags
@@ -321,7 +321,7 @@ def _cluster_count(values: Sequence[PairedValues]) -> int | None:
 
 
 def _of(names: Sequence[str], datasets: Sequence[SheetPair]) -> str:
-    shown = ", ".join(printable(name, 60) for name in names)
+    shown = ", ".join(names)
     return f" in {shown}" if len(datasets) > 1 and names else ""
 
 

@@ -20,7 +20,7 @@ from pytest_tablebench.claims.gates import (
 )
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
@@ -126,7 +126,7 @@ def judge_run(
         results = [final.get(result.gate) or cut_short(result, ended) for result in results]
     served = run.facts.server_check
     if served.get("same") is False:  # another model gave the stored answers
-        why = printable(str(served.get("text")), 400)
+        why = shortened(str(served.get("text")), 400)
         results = [result.undecided(why) for result in results]
     return replace(verdict, gates=tuple(results))
 
@@ -150,7 +150,7 @@ def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:
 
     for difference in differences_between(before, after):
         if difference.name == "judge":
-            names = ", ".join(printable(name, 80) for name in (difference.before, difference.after))
+            names = f"{difference.before}, {difference.after}"
             return f"the runs had different judges ({names})"
         if difference.kind == "judge":
             part = "prompts" if difference.name.startswith("judge_prompts") else "parameters"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable, split_names
+from pytest_tablebench.util.names import split_names
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def shots(raw: RawOption) -> Shots | int:
         if not equals:
             rest.append(int(text))
         elif name in by_dataset:
-            raise SettingsError(f"{raw.flag} names {printable(name, 60)} twice: give it once")
+            raise SettingsError(f"{raw.flag} names {name} twice: give it once")
         else:
             by_dataset[name] = int(text)
     if len(rest) > 1 or not (by_dataset or rest):
@@ -55,5 +55,5 @@ def shots(raw: RawOption) -> Shots | int:
 def _refused(raw: RawOption) -> SettingsError:
     return SettingsError(
         f"{raw.flag} takes a whole number from 0, or numbers by dataset and one for the rest "
-        f"(wikitq=1,5), not {printable(str(raw.value), 60)!r}"
+        f"(wikitq=1,5), not {raw.value!r}"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 EFFORT = "reasoning_effort"
 """litellm's parameter for how much a model thinks, in words."""
@@ -52,7 +52,7 @@ def _checked(place: str, name: str) -> str:
         raise SettingsError(f"{place}: {unknown_name('effort', name, choices)}")
     if len(name) > len(str(MOST_TOKENS)) or not 1 <= int(name) <= MOST_TOKENS:
         raise SettingsError(
-            f"{place}: {printable(name, 40)} is no number of tokens from 1 to {MOST_TOKENS:,}; "
+            f"{place}: {shortened(name, 40)} is no number of tokens from 1 to {MOST_TOKENS:,}; "
             f"{NONE} asks for no thinking"
         )
     return str(int(name))

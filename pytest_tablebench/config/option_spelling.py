@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable
 
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.util.names import printable
 
 _FLAGS = ("--model", *(option.flag for option in OPTIONS))
 
@@ -39,5 +38,5 @@ def spelling_fault(unknown: Iterable[str]) -> str:
         if plain.startswith(("--bench-", "--models")):
             near = difflib.get_close_matches(plain, _FLAGS, n=1, cutoff=0.8)
             hint = f"write {near[0]}" if near else "`pytest --help` lists all options"
-            return f"unknown option {printable(flag, 60)}: {hint}"
+            return f"unknown option {flag}: {hint}"
     return ""

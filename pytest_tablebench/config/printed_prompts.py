@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from pytest_tablebench.config.reading import RawOption, folder
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import unknown_name
 
 _LONGEST = 100_000  # characters of a prompt
 _KINDS = (
@@ -79,7 +79,7 @@ def placeholders_in(text: str) -> set[str]:
 def printed_prompts(raw: RawOption) -> PrintedPrompts:
     """Read the folder of `--bench-prompts`. Raises `SettingsError` that names the wrong file."""
     where = folder(raw)
-    shown = f"{raw.flag} {printable(str(where))}"
+    shown = f"{raw.flag} {where}"
     if not where.is_dir():
         raise SettingsError(f"{shown} is not a folder")
     texts = {}

@@ -24,7 +24,7 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.config.efforts import check_efforts
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable, split_names, unknown_name
+from pytest_tablebench.util.names import split_names, unknown_name
 
 __all__ = [
     "NEW_NAME",
@@ -135,7 +135,7 @@ def number(
             if not low <= value <= high or abs(value) == math.inf:
                 raise ValueError
         except ValueError:
-            shown = printable(str(raw.value), 40)
+            shown = str(raw.value)
             raise SettingsError(f"{raw.flag} takes {meaning}, not {shown!r}") from None
         return value
 
@@ -148,7 +148,7 @@ def generation(raw: RawOption) -> str:
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", text) is None:
         raise SettingsError(
             f"{raw.flag} takes a name of up to 40 letters, digits, dots, dashes and "
-            f"underscores, not {printable(text, 50)!r}"
+            f"underscores, not {text!r}"
         )
     return text
 
@@ -157,7 +157,7 @@ def age(raw: RawOption) -> float:
     """Read an age such as `7d`, `12h` or `30m`; return it in seconds."""
     match = re.fullmatch(r"([0-9]{1,6})([dhm])|0", str(raw.value).strip())
     if match is None:
-        shown = printable(str(raw.value), 40)
+        shown = str(raw.value)
         raise SettingsError(
             f"{raw.flag} takes days, hours or minutes (7d, 12h, 30m) or 0, not {shown!r}"
         )
@@ -176,7 +176,7 @@ def shard(raw: RawOption) -> str:
     """Read a part of the cases as `number/count`."""
     match = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(raw.value))
     if match is None or int(match[1]) > int(match[2]):
-        shown = printable(str(raw.value), 40)
+        shown = str(raw.value)
         raise SettingsError(f"{raw.flag} takes I/N, part I of N, from 1/N to N/N, not {shown!r}")
     return f"{match[1]}/{match[2]}"
 
@@ -202,7 +202,7 @@ def _store(raw: RawOption, text: str) -> Path | str:
         return raw.base / Path(text).expanduser()
     fault = shared_fault(text)
     if fault is not None:
-        raise SettingsError(f"{raw.flag} {printable(without_credentials(text))}: {fault}")
+        raise SettingsError(f"{raw.flag} {without_credentials(text)}: {fault}")
     return text.rstrip("/")
 
 
@@ -210,7 +210,7 @@ def existing_file(raw: RawOption) -> Path:
     """Read the path of a file, which must exist."""
     path = folder(raw)
     if not path.is_file():
-        raise SettingsError(f"{raw.flag}: {printable(str(path))} is not a file")
+        raise SettingsError(f"{raw.flag}: {path} is not a file")
     return path
 
 
@@ -219,7 +219,7 @@ def existing_folder(raw: RawOption) -> Path:
     path = folder(raw)
     if not path.is_dir():
         raise SettingsError(
-            f"{raw.flag}: {printable(str(path))} is not a folder; give the folder that contains "
+            f"{raw.flag}: {path} is not a folder; give the folder that contains "
             f"one folder per dataset"
         )
     return path
@@ -235,7 +235,7 @@ def switch(raw: RawOption) -> bool:
     if text in {"false", "no", "off", "0"}:
         return False
     key = raw.flag.lstrip("-").replace("-", "_")
-    raise SettingsError(f"{key} takes true or false, not {printable(str(raw.value), 40)!r}")
+    raise SettingsError(f"{key} takes true or false, not {raw.value!r}")
 
 
 def switch_off(raw: RawOption) -> bool:
@@ -288,7 +288,7 @@ def params(raw: RawOption) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise SettingsError(f"{raw.flag} takes key=value, not {printable(name, 40)!r}")
+            raise SettingsError(f"{raw.flag} takes key=value, not {name!r}")
         try:
             values[name] = parsed_json(value)
         except ValueError:
@@ -299,9 +299,9 @@ def params(raw: RawOption) -> dict[str, Any]:
         secret = secret_name(name, values[name])
         if secret is not None:
             # Parameters are written to the run folder; keys must never be.
-            inside = "" if secret == name else f": {printable(secret, 40)}"
+            inside = "" if secret == name else f": {secret}"
             raise SettingsError(
-                f"{raw.flag} {printable(name, 40)}{inside}: a key must not be given here; "
+                f"{raw.flag} {name}{inside}: a key must not be given here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
         if name in RESERVED:
@@ -318,9 +318,7 @@ def _check_placed(flag: str, name: str, value: object) -> None:
             fault = "no text" if not isinstance(content, str) else header_fault(content)
             fault = fault or (None if _HEADER_NAME.fullmatch(key) else "an invalid name")
             if fault is not None:
-                raise SettingsError(
-                    f"{flag}: {printable(key, 40)} has {fault}, which HTTP cannot send"
-                )
+                raise SettingsError(f"{flag}: {key} has {fault}, which HTTP cannot send")
 
 
 def thresholds(raw: RawOption) -> dict[str, float]:
@@ -333,8 +331,6 @@ def thresholds(raw: RawOption) -> dict[str, float]:
         except ValueError:
             threshold = -1.0
         if not 0.0 <= threshold <= 1.0:
-            raise SettingsError(
-                f"{raw.flag} takes DATASET=number from 0 to 1, not {printable(text, 60)!r}"
-            )
+            raise SettingsError(f"{raw.flag} takes DATASET=number from 0 to 1, not {text!r}")
         by_dataset[name.strip()] = threshold
     return by_dataset

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.config.project_file import FILES, content, value_lines
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable
 
 _TABLES = ("tablebench", "pytest-tablebench", "pytest_tablebench")
 _GATES = ("bench_gate", "bench_gates")
@@ -70,10 +69,10 @@ def _message(file: Path, entry: _UnreadSetting, key: str, rootdir: Path, read: P
     section = FILES.get(target.name, (("pytest",),))[-1]
     place = ".".join(entry.section) or "no section"
     lines = [f"[{'.'.join(section)}]", *assignment(key, entry.value, target)]
-    shown = "\n".join(f"  {printable(line, 300)}" for line in lines)
+    shown = "\n".join(f"  {line}" for line in lines)
     return (
-        f"{_short(file, rootdir)}: pytest does not read {printable(entry.key, 60)!r} in "
-        f"[{printable(place, 60)}]. Delete it there, and write in {_short(target, rootdir)}:\n"
+        f"{_short(file, rootdir)}: pytest does not read {entry.key!r} in "
+        f"[{place}]. Delete it there, and write in {_short(target, rootdir)}:\n"
         f"{shown}"
     )
 
@@ -88,4 +87,4 @@ def assignment(key: str, value: object, target: Path) -> list[str]:
 
 
 def _short(file: Path, rootdir: Path) -> str:
-    return printable(os.path.relpath(file, rootdir), 200)
+    return os.path.relpath(file, rootdir)

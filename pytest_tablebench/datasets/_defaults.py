@@ -10,7 +10,7 @@ from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,5 +82,5 @@ def _params(dataset: str, params: Any) -> Mapping[str, Any]:
 
 
 def _wrong(dataset: str, field: str, value: object, expected: str) -> SettingsError:
-    shown = printable(repr(value), 60)
+    shown = shortened(repr(value), 60)
     return SettingsError(f"dataset {dataset!r}: {field} must be {expected}, not {shown}")

@@ -19,7 +19,7 @@ from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.files import file_digest, how_to_get, read_json, require_files
 from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.serializers.content import Content
@@ -93,7 +93,7 @@ class Opened:
         try:
             row = make()
             if row is not None and row.id in seen:
-                raise BadRowError("id", f"{printable(row.id, 80)!r} occurs a second time")
+                raise BadRowError("id", f"{shortened(row.id, 80)!r} occurs a second time")
         except BadRowError as error:
             self.bad(file, number, error.field, str(error))
             return None

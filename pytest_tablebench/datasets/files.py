@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.programs import program
 
 # After a stray quote one cell may contain the rest of the file; csv's own limit is 128 KiB.
@@ -75,9 +75,9 @@ def inside(folder: Path, name: str) -> Path:
     try:
         path = real_path(folder / name)
     except ValueError as error:  # a NUL character
-        raise DataError(f"path {printable(name, 80)!r}: {error}") from None
+        raise DataError(f"path {shortened(name, 80)!r}: {error}") from None
     if not path.is_relative_to(real_path(folder)):
-        raise DataError(f"path {printable(name, 80)!r} leads out of {folder}")
+        raise DataError(f"path {shortened(name, 80)!r} leads out of {folder}")
     return path
 
 

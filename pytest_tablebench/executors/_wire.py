@@ -21,7 +21,6 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.shared_file import SharedFile
 
 PROBLEMS = "problems"
@@ -137,7 +136,7 @@ def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
     """Return header fields that report why an answer was not stored."""
     why = str(error)
     if not error.whole_run:
-        why = f"{printable(request.case_id or '')}: {why}"
+        why = f"{request.case_id or ''}: {why}"
     return {"unstored": why, "whole_run": error.whole_run}
 
 

@@ -18,7 +18,6 @@ from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors._wire import read_error
 from pytest_tablebench.executors.protocol import Executor, Outcome, Work
 from pytest_tablebench.models import Provider, Reply, Request, limited
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import notice
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ class InProcessExecutor:
             if error.whole_run:
                 dispatcher.stop(f"stopped, because answers cannot be kept: {error}")
             else:
-                notice(f"{printable(request.case_id)}: {error}")
+                notice(f"{request.case_id}: {error}")
 
     def _look(self, job: Job) -> Mapping[str, Any] | None:
         """Return the answer that another process has stored since the request was submitted."""

@@ -31,7 +31,7 @@ from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.names import printable, shortened, slug
 from pytest_tablebench.util.seeds import seeded_random
 
 PART = ".generating.jsonl"
@@ -201,7 +201,7 @@ def prepare(
         if table.is_structured and not maker.reads_structure:
             raise UnfitError("merged cells or several lines of headings")
     except (DataError, TableError) as error:
-        say(f"{printable(source.name, 80)} is left out: {error}")
+        say(f"{shortened(source.name, 80)} is left out: {error}")
         reason = "unreadable"
     except ModelError as error:
         reason = f"invented: no reply: {error.reason}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 LONGEST = 64_000_000
 """The largest size of a line, or of a file that is read as a whole, in bytes."""
@@ -107,7 +107,7 @@ def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
     try:
         return parsed_json(data.decode("utf-8"), parse_constant=constant)
     except ValueError as error:
-        raise DataError(f"{place}: not valid JSON: {printable(str(error), 200)}") from None
+        raise DataError(f"{place}: not valid JSON: {shortened(str(error), 200)}") from None
 
 
 def _refused(name: str) -> float:
@@ -115,4 +115,4 @@ def _refused(name: str) -> float:
 
 
 def _shown(path: Path) -> str:
-    return printable(str(path))
+    return str(path)

@@ -12,7 +12,7 @@ from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.interchange._evaluation import EvaluationRow
 from pytest_tablebench.results.record import Outcome, Record
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -129,7 +129,7 @@ def checked_record(fields: Mapping[str, Any], place: str) -> Record:
     try:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
-        raise DataError(f"{place}: not a case: {printable(str(error), 200)}") from None
+        raise DataError(f"{place}: not a case: {shortened(str(error), 200)}") from None
     _check(record.values, "record", place, "not a case")
     if (record.outcome == "no_answer") != (record.score is None):
         raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
@@ -158,7 +158,7 @@ def _check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
         return
     if error.absolute_path:
         name = str(error.absolute_path[0])
-        state = f"is {printable(repr(data[name]), 80)}"
+        state = f"is {shortened(repr(data[name]), 80)}"
     else:
         name, state = next(name for name in error.validator_value if name not in data), "is missing"
     raise DataError(f"{place}: {claim}: `{name}` {state}")

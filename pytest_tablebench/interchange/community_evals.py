@@ -17,7 +17,7 @@ from pytest_tablebench.interchange.exporter import (
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import counted, known_names, printable, slug
+from pytest_tablebench.util.names import counted, known_names, shortened, slug
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def _entry(run: Run, name: str, task: HubTask) -> dict[str, Any]:
     scopes = scopes_of(run)
     if name not in scopes:
         choices = known_names(name, scopes)
-        raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {choices}")
+        raise SettingsError(f"--hub-dataset: the run has no {shortened(name, 60)!r}; {choices}")
     scope = scopes[name]
     if scope["performance"] is None:
-        raise SettingsError(f"--hub-dataset: {printable(name, 60)} has no answered case")
+        raise SettingsError(f"--hub-dataset: {shortened(name, 60)} has no answered case")
     dataset = {"id": task.dataset, "task_id": task.task}
     if task.revision is not None:
         dataset["revision"] = task.revision
@@ -89,6 +89,6 @@ def _notes(run: RunFacts, scope: Mapping[str, Any]) -> Sequence[str]:
         name: run.entries.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")
     }
     set_values = [
-        f"{name} {printable(str(value), 40)}" for name, value in settings.items() if value
+        f"{name} {shortened(str(value), 40)}" for name, value in settings.items() if value
     ]
     return [*notes, *set_values, *filter(None, [run.selection_text])]

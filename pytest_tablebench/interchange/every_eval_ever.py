@@ -25,7 +25,7 @@ from pytest_tablebench.results.media import MEDIA, merge_media
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.names import shortened, slug
 
 LOCAL = {
     *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
@@ -131,7 +131,7 @@ def _model_place(model_id: str) -> tuple[str, str]:
     )
     if not is_valid:
         raise SettingsError(
-            f"--model-id: {printable(model_id, 80)!r} does not name the developer; write "
+            f"--model-id: {shortened(model_id, 80)!r} does not name the developer; write "
             f"developer/model, as on the Hugging Face hub (openai/gpt-4o)"
         )
     return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")

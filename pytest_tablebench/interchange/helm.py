@@ -23,7 +23,7 @@ from pytest_tablebench.interchange._evaluation import (
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION
 from pytest_tablebench.interchange._row_check import is_number
 from pytest_tablebench.util.entries import listing, mapping
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.names import slug
 
 SPEC, STATE, STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
 
@@ -101,7 +101,7 @@ def _folders(paths: Sequence[Path]) -> Iterator[Path]:
         folder = path.parent if path.name in {SPEC, STATE, STATS} else path
         specs = [folder / SPEC] if (folder / SPEC).exists() else sorted(folder.rglob(SPEC))
         if not specs:
-            raise DataError(f"{printable(str(path))}: contains no {SPEC} of HELM")
+            raise DataError(f"{path}: contains no {SPEC} of HELM")
         yield from (spec.parent for spec in specs)
 
 
@@ -113,7 +113,7 @@ def _evaluation(
     adapter = mapping(spec, "adapter_spec")
     model = adapter.get("model")
     if not isinstance(model, str) or not model:
-        raise DataError(f"{printable(str(folder / SPEC))}: names no model (adapter_spec.model)")
+        raise DataError(f"{folder / SPEC}: names no model (adapter_spec.model)")
     dataset, main = MAIN[recipe["dataset"]]
     scores = _published_scores(folder / STATS, main)
     state = folder / STATE
@@ -121,7 +121,7 @@ def _evaluation(
     common = {"tags": dict(tags(dataset)), "strategy": "direct", "modality": "text"}
     rows = []
     for number, request in enumerate(listing(read_json(state).get("request_states"))):
-        place = f"{printable(str(state))}, request_states[{number}]"
+        place = f"{state}, request_states[{number}]"
         data, case = _case(request, place, recipe, score_reply, scores)
         rows.append(EvaluationRow(data, place, case | common))
     generation = {name: adapter[name] for name in ("temperature", "max_tokens") if name in adapter}
@@ -143,7 +143,7 @@ def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
     match = _RECIPE.search(recipe if isinstance(recipe, str) else str(spec.get("name")))
     if match is None or match["dataset"] not in MAIN:
         raise DataError(
-            f"{printable(str(place))}: not a run of a ToRR recipe "
+            f"{place}: not a run of a ToRR recipe "
             f"(recipes.torr.DATASET.SERIALIZER.PERTURBATION_augmentation_K_demos)"
         )
     plain = {"perturbation": "none"} if match["perturbation"] == "no" else {}

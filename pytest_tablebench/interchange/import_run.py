@@ -22,7 +22,7 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
@@ -60,12 +60,12 @@ def import_run(
             ours = _is_ours(evaluation.facts)
             record = _record(row, fields | {"model": model}, texts, ours=ours)
             if record.case_id in records:
-                case, first = printable(record.case_id, 120), records[record.case_id][1]
+                case, first = shortened(record.case_id, 120), records[record.case_id][1]
                 raise DataError(f"{row.place}: {case} occurs twice, first in {first}")
             records[record.case_id] = record, row.place
     case_records = [record for record, _ in records.values()]
     if not case_records:
-        raise DataError(f"{printable(str(evaluations[0].path))}: contains no case")
+        raise DataError(f"{evaluations[0].path}: contains no case")
     facts = _run_facts(evaluations, case_records, model)
     run = Run(out, facts, new_records=case_records)
     run.labels = ()
@@ -105,7 +105,7 @@ def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, An
         try:
             fields = recorded_fields(row.data.get("metadata") or {})
         except ValueError as error:
-            raise DataError(f"{row.place}: metadata: {printable(str(error), 200)}") from None
+            raise DataError(f"{row.place}: metadata: {shortened(str(error), 200)}") from None
         about = {"dataset": row.data["evaluation_name"], "example_id": row.data["sample_id"]}
         yield row, fields | about
 
@@ -169,7 +169,7 @@ def _add_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
 def _only_model(evaluations: Sequence[Evaluation]) -> str:
     names = {_model_of(evaluation.facts) for evaluation in evaluations}
     if len(names) > 1:
-        shown = ", ".join(printable(name, 60) for name in sorted(names)[:5])
+        shown = ", ".join(shortened(name, 60) for name in sorted(names)[:5])
         raise DataError(
             f"a run has one model, but these files have {len(names)}: {shown}; import the files of "
             f"each model separately"
@@ -214,7 +214,7 @@ def _run_facts(
     imported = {
         "from": str(first.get("form", "every-eval-ever")),
         "schema_version": str(first["schema_version"]),
-        "libraries": [printable(name, 80) for name in libraries],
+        "libraries": [shortened(name, 80) for name in libraries],
         "evaluations": [str(evaluation.facts["evaluation_id"]) for evaluation in evaluations],
         "unknown": ["tables", *unknown],
     }
@@ -232,14 +232,14 @@ def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     for evaluation, facts in zip(evaluations, details, strict=True):
         if facts != details[0]:
             raise DataError(
-                f"{printable(str(evaluation.path))} and {printable(str(evaluations[0].path))} are "
+                f"{evaluation.path} and {evaluations[0].path} are "
                 f"from different runs; import each run separately"
             )
     try:
         return {str(name): parsed_json(text) for name, text in details[0].items()}
     except (ValueError, TypeError) as error:
-        place = printable(str(evaluations[0].path))
-        raise DataError(f"{place}: eval_library: {printable(str(error), 200)}") from None
+        place = str(evaluations[0].path)
+        raise DataError(f"{place}: eval_library: {shortened(str(error), 200)}") from None
 
 
 def _params(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pytest_tablebench.interchange._evaluation import (
 )
 from pytest_tablebench.interchange._row_check import check_facts
 from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 
 def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
@@ -29,10 +29,10 @@ def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
 
 
 def _evaluation(path: Path) -> Evaluation:
-    facts, place = read_json(path), printable(str(path))
+    facts, place = read_json(path), str(path)
     check_facts(facts, place)
     if not facts["schema_version"].startswith("0."):
-        version = printable(facts["schema_version"], 20)
+        version = shortened(facts["schema_version"], 20)
         raise DataError(f"{place}: unknown schema version {version}; known: 0.3.0")
     detail = mapping(facts, "detailed_evaluation_results")
     named = detail.get("file_path")
@@ -50,7 +50,7 @@ def _evaluation(path: Path) -> Evaluation:
 
 def _check_rows(path: Path, detail: Mapping[str, Any], count: int) -> None:
     """Raise `DataError` if the number of rows or the checksum differs from the aggregate's."""
-    total, mark, place = detail.get("total_rows"), detail.get("checksum"), printable(str(path))
+    total, mark, place = detail.get("total_rows"), detail.get("checksum"), str(path)
     if isinstance(total, int) and total != count:
         raise DataError(f"{place} has {count:,} rows, but should have {total:,}")
     if isinstance(mark, str) and detail.get("hash_algorithm") in {"sha256", "md5"}:

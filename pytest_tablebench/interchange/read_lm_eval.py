@@ -18,7 +18,6 @@ from pytest_tablebench.interchange._evaluation import (
 )
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id
 from pytest_tablebench.util.entries import listing, mapping
-from pytest_tablebench.util.names import printable
 
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
 
@@ -41,17 +40,14 @@ def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Eva
 def _evaluation(path: Path, model: str | None) -> Evaluation:
     named = _SAMPLES.fullmatch(path.name)
     if named is None:
-        raise DataError(
-            f"{printable(str(path))}: not a file of lm-eval: its name is not "
-            f"samples_TASK_DATE.jsonl"
-        )
+        raise DataError(f"{path}: not a file of lm-eval: its name is not samples_TASK_DATE.jsonl")
     task, date = named.groups()
     results = path.with_name(f"results_{date}.json")
     content = read_json(results) if results.exists() else {}
     model = model or _model(content)
     if model is None:
         raise DataError(
-            f"{printable(str(path))}: {printable(results.name)} is missing in its folder, or names "
+            f"{path}: {results.name} is missing in its folder, or names "
             f"no model; name it with --model NAME"
         )
     samples = list(read_lines(path))

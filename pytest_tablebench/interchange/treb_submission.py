@@ -15,7 +15,7 @@ from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import counted, printable, slug
+from pytest_tablebench.util.names import counted, shortened, slug
 
 LANGUAGES = ("English", "Chinese")
 """Upstream's folders of samples. Our example ids begin with them, upstream's ids do not."""
@@ -74,7 +74,7 @@ def _check_once(answers: Sequence[Mapping[str, str]], run: Path, strategy: str) 
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
         raise DataError(
-            f"{run}: {printable(twice, 120)} was answered {counted(ids.count(twice), 'time')} with "
-            f"the strategy {printable(strategy, 40)}, but a submission has one answer per sample; "
+            f"{run}: {shortened(twice, 120)} was answered {counted(ids.count(twice), 'time')} with "
+            f"the strategy {shortened(strategy, 40)}, but a submission has one answer per sample; "
             f"export a run with one serializer, without perturbations and repeats"
         )

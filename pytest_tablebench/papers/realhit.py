@@ -11,7 +11,7 @@ from pytest_tablebench.papers.table import PaperTable, Row, captioned
 from pytest_tablebench.results.figures import mean_parts, plain_mean
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.util.calls import parse_call
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"
 """The main questions, and those about oversized tables."""
@@ -81,14 +81,14 @@ def _notes(run: Run, rows: Sequence[RunRow]) -> Iterator[str]:
     if judge is None:
         yield "no judge"
     elif str(judge).rpartition("/")[2] != _PUBLISHED_JUDGE:
-        yield f"judged by {printable(str(judge), 60)}"
+        yield f"judged by {judge}"
     if run.facts.structure != "self":
-        yield f"structure {printable(str(run.facts.structure), 20)}, paper self"
+        yield f"structure {run.facts.structure}, paper self"
     if run.facts.compat != "reference":
         yield "mode fixed, several metrics differ from the paper's"
     serializers = sorted({row.serializer for row in rows})
     if serializers != ["latex"] and "text" in {row.modality for row in rows}:
-        yield f"serializers {printable(', '.join(serializers), 80)}, paper latex"
+        yield f"serializers {', '.join(serializers)}, paper latex"
     if {row.perturbation for row in rows} - {"none"}:
         yield "perturbed tables too"
 

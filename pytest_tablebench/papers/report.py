@@ -32,7 +32,7 @@ from pytest_tablebench.papers.torr import SINGLE
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.names import slug
 
 _INDEX, _MANIFEST = "README.md", "report.json"
 _KINDS = {".csv", ".md", ".png", ".svg"}
@@ -271,7 +271,7 @@ def report_lines(report: PaperReport) -> Iterator[str]:
         yield f"note: {sentence}"
     for part in report.parts:
         yield ""
-        yield f"analyses of {printable(part.benchmark, 80)}"
+        yield f"analyses of {part.benchmark}"
         absent: dict[str, list[str]] = {}
         for table in part.tables:
             if table.reason is not None:
@@ -283,13 +283,13 @@ def report_lines(report: PaperReport) -> Iterator[str]:
             yield ""
         yield from _not_drawn(part)
         for reason, names in absent.items():
-            yield f"not computed: {', '.join(names)}: {printable(reason, 200)}"
+            yield f"not computed: {', '.join(names)}: {reason}"
     yield ""
     for board in report.boards:
         yield from terminal_lines(_condensed(board), note_limit=10)
     if all(board.name == JUDGES for board in report.boards):
         yield "leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench"
-    yield f"tables and figures: {printable(str(report.folder))}"
+    yield f"tables and figures: {report.folder}"
 
 
 def _not_drawn(part: BenchmarkReport) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pytest_tablebench.documents.formats import memory_lines
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.run import Run, RunRow, load_run
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import out_of, printable
+from pytest_tablebench.util.names import out_of, shortened
 
 
 def load_runs(paths: Sequence[Path]) -> list[Run]:
@@ -113,20 +113,19 @@ def runs_by_mode(runs: Sequence[Run], benchmark: str) -> list[Run]:
 
 def run_remarks(run: Run) -> list[str]:
     """Return remarks on a single run: cut off, cases without an answer, memory tests."""
-    name = printable(run.model, 80)
     remarks = []
     planned = run.facts.cases_planned
     if planned is None or len(run.rows) < planned:
-        remarks.append(f"{name}: interrupted, {recorded_text(len(run.rows), planned)}")
+        remarks.append(f"{run.model}: interrupted, {recorded_text(len(run.rows), planned)}")
     unanswered = sum(row.score is None for row in run.rows)
     if unanswered:
         remarks.append(
-            f"{name}: {out_of(unanswered, len(run.rows), 'case')} without an answer: left out of "
-            f"every mean, which makes robustness too high"
+            f"{run.model}: {out_of(unanswered, len(run.rows), 'case')} without an answer: left "
+            f"out of every mean, which makes robustness too high"
         )
     if any(is_memory_test(row.perturbation) for row in run.rows):
         for benchmark, scope in summarize(run.rows)["benchmarks"].items():
-            remarks += memory_lines(f"{name}: {printable(benchmark, 60)}", scope)
+            remarks += memory_lines(f"{run.model}: {benchmark}", scope)
     return remarks
 
 
@@ -178,7 +177,6 @@ def _sentence(difference: Difference, runs: Sequence[Run]) -> str:
     models: dict[str, list[str]] = {}
     for run, value in zip(runs, difference.values, strict=True):
         if value is not None:
-            models.setdefault(value, []).append(printable(run.model, 60))
-    groups = [f"{printable(value, 80)} ({', '.join(names)})" for value, names in models.items()]
-    name = printable(difference.name, 80)
-    return f"{name} differ: {', '.join(groups)}; {difference.meaning}"
+            models.setdefault(value, []).append(run.model)
+    groups = [f"{shortened(value, 80)} ({', '.join(names)})" for value, names in models.items()]
+    return f"{difference.name} differ: {', '.join(groups)}; {difference.meaning}"

@@ -19,7 +19,7 @@ from typing import Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import aligned, number
 from pytest_tablebench.documents.tables import table_of
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import printable, shortened
 
 Value = str | float | int | None
 Row = tuple[Value, ...]
@@ -183,7 +183,7 @@ def row_note(reasons: Mapping[str, str | None]) -> str:
 def shown(cell: Value, name_limit: int) -> str:
     """Return a cell of a table as text."""
     if isinstance(cell, str):
-        return printable(cell, name_limit)
+        return shortened(cell, name_limit)
     if isinstance(cell, int):
         return str(cell)
     return number(cell, 2 if isinstance(cell, Printed) else 3)
@@ -192,11 +192,11 @@ def shown(cell: Value, name_limit: int) -> str:
 def terminal_lines(table: PaperTable, *, note_limit: int = 6) -> list[str]:
     """Return the table as aligned lines, its title first, without a line end."""
     if table.reason is not None:
-        return [f"{table.title}: not computed: {printable(table.reason, NAME_LIMIT)}"]
+        return [f"{table.title}: not computed: {table.reason}"]
     rows = [[shown(cell, 40) for cell in row] for row in (table.columns, *table.rows)]
     lines = [table.title, *(f"  {line}" for line in aligned(rows, left=text_columns(table)))]
     notes = [*table.notes, *labelled_notes(table)]
-    lines += [f"  {printable(note, 1000)}" for note in notes[:note_limit]]
+    lines += [f"  {note}" for note in notes[:note_limit]]
     if len(notes) > note_limit:
         lines.append(f"  ... and {len(notes) - note_limit} more notes in {table.name}.md")
     return lines

@@ -24,7 +24,7 @@ from pytest_tablebench.papers.table import (
 )
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.tables.perturbations import GRID
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 DATASETS = {
     "FinQA": "finqa",
@@ -146,7 +146,7 @@ def _notes(run: Run, scope: Mapping[str, Any]) -> Iterator[str]:
     compat = run.facts.compat
     if compat != "reference":
         yield (
-            f"mode {printable(str(compat), 20)}: several metrics differ from the paper's, "
+            f"mode {compat}: several metrics differ from the paper's, "
             f"--bench-compat=reference has the published code's"
         )
     yield from _grid_notes(run)
@@ -156,16 +156,16 @@ def _notes(run: Run, scope: Mapping[str, Any]) -> Iterator[str]:
         # Earlier versions recorded the option alone.
         shots = run.facts.by_dataset.get(name, {"shots": run.facts.shots}).get("shots")
         if shots is not None and shots != paper.of(name):
-            shots_of[name] = f"{printable(str(shots), 20)} demonstrations, paper 5 (WikiTQ 1)"
+            shots_of[name] = f"{shots} demonstrations, paper 5 (WikiTQ 1)"
     yield from _by_text(shots_of)
     for key, usual in (("strategy", "direct"), ("modality", "text")):
         others = sorted({getattr(row, key) for row in _torr_rows(run)} - {usual})
         if others:
-            yield f"{key} {printable(', '.join(others), 40)}, paper {usual}"
+            yield f"{key} {', '.join(others)}, paper {usual}"
     if scope.get("no_answer"):
         yield f"{percent(scope['no_answer'])} of the cases have no answer"
     for name in datasets:
-        yield from (f"{name}: {printable(str(note), 200)}" for note in run.facts.notes(name))
+        yield from (f"{name}: {note}" for note in run.facts.notes(name))
 
 
 def _by_text(texts: Mapping[str, str]) -> Iterator[str]:

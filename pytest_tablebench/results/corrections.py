@@ -13,7 +13,6 @@ from typing import Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
 """The gold is right or wrong, several answers are right, the question is unclear, or the table is
@@ -96,24 +95,24 @@ def read_corrections(path: Path) -> Corrections:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{printable(str(path))}: cannot be read: {error}") from None
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
     try:
         rows = list(csv.reader(io.StringIO(text), strict=True))
     except csv.Error as error:
-        raise SettingsError(f"{printable(str(path))}: is not CSV: {error}") from None
+        raise SettingsError(f"{path}: is not CSV: {error}") from None
     lines = [(number, row) for number, row in enumerate(rows, 1) if row]
     if len(lines) < 2:
-        raise SettingsError(f"{printable(str(path))}: contains no corrections")
+        raise SettingsError(f"{path}: contains no corrections")
     header = lines[0][1]
     missing = [name for name in COLUMNS[:4] if name not in header]
     if missing:
         raise SettingsError(
-            f"{printable(str(path))}: the first row lacks the column {missing[0]}; the columns are "
+            f"{path}: the first row lacks the column {missing[0]}; the columns are "
             f"{', '.join(COLUMNS)}"
         )
     corrections: dict[tuple[str, str], tuple[int, Correction]] = {}
     for number, row in lines[1:]:
-        place = f"{printable(str(path))}, row {number}"
+        place = f"{path}, row {number}"
         if len(row) != len(header):
             raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
         item = _correction(place, dict(zip(header, row, strict=True)))
@@ -124,8 +123,7 @@ def read_corrections(path: Path) -> Corrections:
             item.answers,
         ):
             raise SettingsError(
-                f"{place}: contradicts row {first} about {printable('/'.join(item.key))}; keep one "
-                f"of them"
+                f"{place}: contradicts row {first} about {'/'.join(item.key)}; keep one of them"
             )
     return Corrections.of(item for _, item in corrections.values())
 
@@ -134,8 +132,7 @@ def _correction(place: str, cells: Mapping[str, str]) -> Correction:
     verdict = next((name for name in VERDICTS if name == cells["verdict"].strip()), None)
     if verdict is None:
         raise SettingsError(
-            f"{place}: unknown verdict {printable(cells['verdict'])!r}; use one of "
-            f"{', '.join(VERDICTS)}"
+            f"{place}: unknown verdict {cells['verdict']!r}; use one of {', '.join(VERDICTS)}"
         )
     empty = next((name for name in COLUMNS[:3] if not cells[name].strip()), None)
     if empty is not None:
@@ -176,5 +173,5 @@ def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(cells_of(item) for item in corrections)
-    with writing(f"{printable(str(path))}: cannot be written"):
+    with writing(f"{path}: cannot be written"):
         path.write_text(text.getvalue(), encoding="utf-8")

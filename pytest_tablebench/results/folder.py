@@ -20,7 +20,7 @@ from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.leftovers import lock
 from pytest_tablebench.util.line_file import LineFile
-from pytest_tablebench.util.names import are, out_of, printable
+from pytest_tablebench.util.names import are, out_of
 from pytest_tablebench.util.notices import notice
 from pytest_tablebench.util.removal import empty
 
@@ -247,14 +247,13 @@ NAMED = 5
 
 def _report_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
     shown = ", ".join(map(str, numbers[:NAMED])) + (", ..." if numbers[NAMED:] else "")
-    file = printable(str(path))
     if not readable:
-        raise SettingsError(f"{file}: no record can be read (damaged: line {shown})")
+        raise SettingsError(f"{path}: no record can be read (damaged: line {shown})")
     if len(numbers) == 1:
-        notice(f"{file}: line {shown} is damaged and left out; its case counts as not recorded")
+        notice(f"{path}: line {shown} is damaged and left out; its case counts as not recorded")
     else:
         notice(
-            f"{file}: {len(numbers):,} lines are damaged and left out ({shown}); their cases count "
+            f"{path}: {len(numbers):,} lines are damaged and left out ({shown}); their cases count "
             f"as not recorded"
         )
 
@@ -284,16 +283,15 @@ def search_runs(path: Path) -> RunSearch:
     search = RunSearch()
     if not path.is_dir():
         kind = "is not a folder" if path.exists() else "does not exist"
-        search.problems.append(f"{printable(str(path))}: {kind}")
+        search.problems.append(f"{path}: {kind}")
         return search
     _search(path, DEPTH, search)
     if search.visited > MOST_FOLDERS:
         search.problems.append(
-            f"{printable(str(path))}: only the first {MOST_FOLDERS:,} folders were searched; name "
-            f"a folder below it"
+            f"{path}: only the first {MOST_FOLDERS:,} folders were searched; name a folder below it"
         )
     elif not search.runs and not search.problems:
-        search.problems.append(f"{printable(str(path))}: contains no run folder")
+        search.problems.append(f"{path}: contains no run folder")
     return search
 
 
@@ -306,12 +304,12 @@ def _search(folder: Path, depth: int, search: RunSearch) -> None:
         names = {entry.name for entry in entries if entry.is_file()}
         below = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
     except OSError as error:
-        search.problems.append(f"{printable(str(folder))}: {error.strerror or error}")
+        search.problems.append(f"{folder}: {error.strerror or error}")
         return
     if RUN in names:
         search.runs.append(folder)
     elif {RECORDS, SUMMARY} & names:
-        search.problems.append(f"{printable(str(folder))}: no {RUN}, so it is not shown")
+        search.problems.append(f"{folder}: no {RUN}, so it is not shown")
     elif depth:
         for inside in below:
             if not inside.name.startswith("."):
@@ -326,14 +324,13 @@ def output_folder(out: Path, command: str) -> Iterator[None]:
     other content, and if another process writes the folder.
     """
     mark = out / UNFINISHED
-    shown = printable(str(out))
-    with writing(f"--out: cannot write {shown}", "; choose another folder"):
+    with writing(f"--out: cannot write {out}", "; choose another folder"):
         out.mkdir(parents=True, exist_ok=True)
         if _left_by(command, mark):
             empty(str(out))
         if any(out.iterdir()):
             raise SettingsError(
-                f"--out: {shown} already exists; choose another folder (no file was changed)"
+                f"--out: {out} already exists; choose another folder (no file was changed)"
             )
         file = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         os.write(file, command.encode())
@@ -355,7 +352,7 @@ def _left_by(command: str, mark: Path) -> bool:
             lock(file.fileno())
         except BlockingIOError:
             raise SettingsError(
-                f"--out: another process is writing {printable(str(mark.parent))}; wait for it, or "
+                f"--out: another process is writing {mark.parent}; wait for it, or "
                 f"choose another folder"
             ) from None
         except OSError:

@@ -10,7 +10,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
 from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.texts import TEXTS, example_key, read_examples
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.run import Run
@@ -55,7 +54,7 @@ def label_cases(run: Run, case_ids: Iterable[str]) -> list[LabelCase]:
     names = list(case_ids)
     unknown = next((name for name in names if name not in judged), None)
     if unknown is not None:
-        raise SettingsError(f"the run has no judged case {printable(unknown, 200)!r}")
+        raise SettingsError(f"the run has no judged case {unknown!r}")
     keys = {
         name: example_key(
             records[name].dataset, records[name].example_id, records[name].perturbation

@@ -15,7 +15,7 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.record import SCHEMA, Record, case_key, check_schema
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.judged_cases import JudgedCase
@@ -102,12 +102,12 @@ def read_labels(path: Path) -> list[Label]:
 def _lines(file: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     try:
         if file.stat().st_size > LARGEST:
-            raise SettingsError(f"{printable(str(file))}: is larger than {LARGEST:,} bytes")
+            raise SettingsError(f"{file}: is larger than {LARGEST:,} bytes")
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{printable(str(file))}: cannot be read: {error}") from None
+        raise SettingsError(f"{file}: cannot be read: {error}") from None
     for number, line in enumerate(lines, 1):
-        place = f"{printable(str(file))}, line {number}"
+        place = f"{file}, line {number}"
         try:
             data = parsed_json(line)
         except ValueError:
@@ -162,7 +162,7 @@ def write_sample(run: Path, weights: Mapping[tuple[str, int | None], float]) -> 
 
 
 def _write(file: Path, entries: Iterable[Mapping[str, object]]) -> None:
-    with writing(f"{printable(str(file))}: cannot be written"):
+    with writing(f"{file}: cannot be written"):
         write_whole(file, (json.dumps({"schema": SCHEMA, **entry}) + "\n" for entry in entries))
 
 
@@ -171,36 +171,35 @@ def read_label_file(path: Path) -> list[tuple[str, Label]]:
 
     Raises `SettingsError` with the file and the row for content that it cannot have.
     """
-    shown = printable(str(path))
     try:
         if path.stat().st_size > LARGEST:
-            raise SettingsError(f"{shown}: is larger than {LARGEST:,} bytes")
+            raise SettingsError(f"{path}: is larger than {LARGEST:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{shown}: cannot be read: {error}") from None
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
     try:
         rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
     except csv.Error as error:
-        raise SettingsError(f"{shown}: is not CSV: {error}") from None
+        raise SettingsError(f"{path}: is not CSV: {error}") from None
     if not rows:
-        raise SettingsError(f"{shown}: is empty; its first row is {','.join(COLUMNS)}")
+        raise SettingsError(f"{path}: is empty; its first row is {','.join(COLUMNS)}")
     header = [name.strip() for name in rows[0][1]]
     missing = next((name for name in COLUMNS[:3] if name not in header), None)
     if missing is not None:
         raise SettingsError(
-            f"{shown}: the first row lacks the column {missing}; the columns are "
+            f"{path}: the first row lacks the column {missing}; the columns are "
             f"{', '.join(COLUMNS)}"
         )
     labels = []
     for number, row in rows[1:]:
-        place = f"{shown}, row {number}"
+        place = f"{path}, row {number}"
         if len(row) != len(header):
             raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
         cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
         if cells["label"]:
             labels.append((place, _label(place, cells)))
     if not labels:
-        raise SettingsError(f"{shown}: contains no labels; fill the column label")
+        raise SettingsError(f"{path}: contains no labels; fill the column label")
     return labels
 
 
@@ -213,7 +212,7 @@ def _label(place: str, cells: Mapping[str, str]) -> Label:
         value = math.nan
     if not 0 <= value <= 1:
         raise SettingsError(
-            f"{place}: the label {printable(text, 40)!r} is not a number from 0 to 1, right or "
+            f"{place}: the label {shortened(text, 40)!r} is not a number from 0 to 1, right or "
             f"wrong"
         )
     if not cells["who"]:
@@ -249,8 +248,8 @@ def join_labels(
         case = by_case.get(label.case_id) or by_model.get(label.case_id)
         if case is None:
             raise SettingsError(
-                f"{place}: the run has no judged case {printable(label.case_id, 200)!r}; case ids "
-                f"look like {printable(next(iter(by_case)), 200)}"
+                f"{place}: the run has no judged case {label.case_id!r}; case ids "
+                f"look like {next(iter(by_case))}"
             )
         full = replace(
             label,
@@ -258,7 +257,7 @@ def join_labels(
             answer=case.answer,
             weight=sample.get((case.case_id, case.answer)),
         )
-        shown = f"{printable(full.person, 60)} on {printable(full.case_id, 200)}"
+        shown = f"{full.person} on {full.case_id}"
         first = places.setdefault(full.key, (place, full.label))
         if first[1] != full.label:
             raise SettingsError(

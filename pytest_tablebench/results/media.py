@@ -10,7 +10,6 @@ from pathlib import Path
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
 
 MEDIA = "media"
 
@@ -51,7 +50,7 @@ def merge_media(runs: Iterable[Path], out: Path) -> None:
             data = file.read_bytes() if file.is_file() else b""
             if hashlib.sha256(data).hexdigest() != name_match[1]:
                 raise SettingsError(
-                    f"{printable(str(file))} is damaged: its digest differs from its name; delete "
+                    f"{file} is damaged: its digest differs from its name; delete "
                     f"the file to merge the runs without this image"
                 )
             (out / MEDIA).mkdir(exist_ok=True)

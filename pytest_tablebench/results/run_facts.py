@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.record import check_schema
 from pytest_tablebench.util.entries import listing, parsed_json
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 Entries = Mapping[str, Any]
 ByName = Mapping[str, Entries]
@@ -108,7 +108,7 @@ class RunFacts:
                 continue
             if not is_valid(value):
                 raise SettingsError(
-                    f"{printable(file)}: {name} is {printable(repr(value), 60)}, not {kind}; "
+                    f"{file}: {name} is {shortened(repr(value), 60)}, not {kind}; "
                     f"correct the file or choose another run"
                 )
             values[name] = value
@@ -183,9 +183,9 @@ class RunFacts:
     @property
     def selection_text(self) -> str:
         """A sentence if the run asked only some of the cases; else empty."""
-        options = [printable(str(name), 40) for name in self.selected_by]
+        options = [str(name) for name in self.selected_by]
         if self.shard is not None:
-            options.insert(0, f"part {printable(self.shard, 40)}")
+            options.insert(0, f"part {self.shard}")
         return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
 
     @property
@@ -194,7 +194,7 @@ class RunFacts:
         if not self.imported:
             return ""
         entries = (listing(self.imported.get(name)) for name in ("libraries", "unknown"))
-        texts = [", ".join(printable(str(x), 80) for x in names) for names in entries]
+        texts = [", ".join(str(x) for x in names) for names in entries]
         return f"imported from {texts[0] or '?'}" + (f"; unknown: {texts[1]}" if texts[1] else "")
 
 

@@ -37,7 +37,7 @@ from pytest_tablebench.results.score_columns import (
     tag_columns,
 )
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import NameColumn
@@ -162,8 +162,7 @@ def check_once(table: ScoreTable) -> None:
             f"/r{repeat}" if repeat > 1 else ""
         )
         raise DataError(
-            f"case {printable(name, 200)} occurs {times} times; pass the records of one model at "
-            f"a time"
+            f"case {name} occurs {times} times; pass the records of one model at a time"
         )
 
 
@@ -230,7 +229,7 @@ class ScoreTableBuilder:
                     self._read([record])
                 return
             raise DataError(
-                f"record {len(self) + 1}: {printable(str(error), 200)}; a record needs "
+                f"record {len(self) + 1}: {shortened(str(error), 200)}; a record needs "
                 f"{', '.join(self._required)}: names as text, the score as a number from 0 to 1 "
                 f"or null, and the repeat, if present, as a whole number"
             ) from None

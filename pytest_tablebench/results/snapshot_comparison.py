@@ -26,7 +26,7 @@ from pytest_tablebench.results.snapshots import (
     compare,
     write_changes,
 )
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import printable, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -98,7 +98,7 @@ class SnapshotFile:
             except SettingsError as error:
                 problems.append(f"nothing recorded: {error}")
             except OSError as error:
-                why = error.strerror or printable(str(error), 200)
+                why = error.strerror or shortened(str(error), 200)
                 problems.append(f"{name}: nothing recorded: {why}")
         if damaged := sum(kind == "new" and key in self.stored for key, kind in self.kinds.items()):
             problems.append(f"{name}: {damaged} damaged entries were not compared")

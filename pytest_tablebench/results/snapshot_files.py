@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.util.names import shortened, slug
 
 if TYPE_CHECKING:
     from syrupy.extensions.amber import AmberSnapshotExtension
@@ -69,7 +69,7 @@ def read_entries(path: Path) -> dict[str, str]:
     try:
         collection = amber_extension()().read_snapshot_collection(str(path))
     except (OSError, UnicodeDecodeError, MalformedAmberFile) as error:
-        problem = f"cannot be read ({printable(str(error), 200)})"
+        problem = f"cannot be read ({shortened(str(error), 200)})"
     else:
         if not collection.tainted:
             return {entry.name: str(entry.data) for entry in collection}

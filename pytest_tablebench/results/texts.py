@@ -18,7 +18,6 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import SCHEMA, check_schema
 from pytest_tablebench.util.entries import listing, parsed_json
-from pytest_tablebench.util.names import printable
 
 TEXTS = "texts.jsonl.gz"
 
@@ -203,8 +202,7 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
                 name, mark = _mark(text)
                 if digests.setdefault(name, mark) != mark:
                     raise SettingsError(
-                        f"{printable(str(file))}: the text of {printable(name, 120)} differs from "
-                        f"the text in the other runs"
+                        f"{file}: the text of {name} differs from the text in the other runs"
                     )
                 if isinstance(text, PromptText):
                     writer.prompt(text.digest, text.text)

@@ -22,7 +22,6 @@ from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -311,7 +310,7 @@ class Axes:
 
     def _check_shown(self, defaults: Defaults) -> None:
         shown = self._shown_as(defaults.serializers, defaults.modality)
-        names = ", ".join(printable(name, 40) for name in defaults.serializers)
+        names = ", ".join(defaults.serializers)
         for modality in defaults.modality:
             if not any(modality in usable for usable in shown.values()):
                 raise SettingsError(
@@ -321,7 +320,7 @@ class Axes:
         for name, usable in shown.items():
             if not usable:
                 raise SettingsError(
-                    f"it is shown as {', '.join(defaults.modality)}, and {printable(name, 40)!r} "
+                    f"it is shown as {', '.join(defaults.modality)}, and {name!r} "
                     f"gives only {self._gives(name)}; leave it out of --bench-serializer"
                 )
 
@@ -331,7 +330,7 @@ class Axes:
             gives = self._gives(name)
             if gives not in (TEXT, *modalities):
                 raise SettingsError(
-                    f"--bench-modality {','.join(modalities)}: {printable(name, 40)!r} gives only "
+                    f"--bench-modality {','.join(modalities)}: {name!r} gives only "
                     f"{gives}; leave it out of --bench-serializer"
                 )
 

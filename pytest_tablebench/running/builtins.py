@@ -18,7 +18,7 @@ import pluggy
 from pytest_tablebench import hookspecs
 from pytest_tablebench.errors import SettingsError, described
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import printable, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -260,7 +260,7 @@ def _loaded(name: str) -> ModuleType:
         return _of_file(path.resolve()) if is_file else importlib.import_module(name)
     except (Exception, SystemExit) as error:
         text = f"--plugin {name}: cannot be loaded: {described(error)}"
-        raise SettingsError(printable(text, 400)) from None
+        raise SettingsError(shortened(text, 400)) from None
 
 
 def _of_file(path: Path) -> ModuleType:

@@ -32,7 +32,6 @@ from pytest_tablebench.running.scoring import (
     score_by,
 )
 from pytest_tablebench.serializers.content import Content, digest_of
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -245,7 +244,7 @@ class CaseRun:
                 scored = self._chain(answer)
                 self.prediction, self.score = scored.prediction, scored.score
         except Exception as error:
-            name = printable(f"metric {self.asked.metric!r} of dataset {self.case.dataset}")
+            name = f"metric {self.asked.metric!r} of dataset {self.case.dataset}"
             why = str(error) if isinstance(error, TableBenchError) else described(error)
             self.error = MetricError(f"{name} cannot score the answer: {why}")
 

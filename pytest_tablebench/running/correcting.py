@@ -19,7 +19,7 @@ from pytest_tablebench.running.perturbing import example_perturber, table_pertur
 from pytest_tablebench.running.scoring import asked_by, judge_example
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -40,7 +40,7 @@ def load_corrections(file: CorrectionFile) -> Corrections:
     items = [item for item in corrections.by_example.values() if item.dataset == file.dataset]
     if not items:
         raise SettingsError(
-            f"{file.place}: {file.name} contains no correction of {printable(file.dataset, 60)}; "
+            f"{file.place}: {file.name} contains no correction of {file.dataset}; "
             f"its column dataset must have this name"
         )
     return Corrections.of(items)
@@ -88,7 +88,7 @@ def correction_problems(
     for (dataset, example_id), correction in corrections.by_example.items():
         if dataset not in examples or correction.is_for_any_version:
             continue
-        name = printable(f"{dataset}/{example_id}", 120)
+        name = f"{dataset}/{example_id}"
         if example_id not in examples[dataset]:
             if example_id not in all_ids(dataset):
                 yield dataset, f"{name} does not exist in this data; remove its correction"
@@ -101,7 +101,7 @@ def correction_problems(
             yield (
                 dataset,
                 f"{name}: the row changed since this correction was made (digest "
-                f"{printable(correction.digest, 20)}, now {digest}); look at it again",
+                f"{shortened(correction.digest, 20)}, now {digest}); look at it again",
             )
 
 

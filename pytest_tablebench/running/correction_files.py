@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -50,12 +49,12 @@ def folder_file(dataset: Dataset, folder: Path) -> CorrectionFile | None:
     from pytest_tablebench.datasets.folder.tables import FolderTables
 
     prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
-    place = printable(f"{prefix}tablebench.toml", 120) + ", corrections"
+    place = f"{prefix}tablebench.toml, corrections"
     try:
         path = FolderTables(folder).path(dataset.corrections)
     except DataError as error:
         raise SettingsError(f"{place}: {error}") from None
-    name = printable(f"{prefix}{dataset.corrections}", 120)
+    name = f"{prefix}{dataset.corrections}"
     return CorrectionFile(path, name, place, dataset.name)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.efforts import NONE, effort_params
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -59,6 +59,6 @@ def _check_sent(efforts: Iterable[str], model: str, facts: Mapping[str, Resoluti
 
 def _error(efforts: Iterable[str], model: str, why: str) -> SettingsError:
     return SettingsError(
-        f"--bench-effort={','.join(efforts)}: {printable(model, 80)} takes no such axis "
-        f"({printable(why, 300)}); {_ADVICE}"
+        f"--bench-effort={','.join(efforts)}: {model} takes no such axis "
+        f"({shortened(why, 300)}); {_ADVICE}"
     )

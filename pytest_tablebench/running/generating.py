@@ -14,7 +14,6 @@ from pytest_tablebench.running.asking import AskPlan, RequestClient
 from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import without_system
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +130,7 @@ class ModelClient(RequestClient):
         try:
             route = self._models.route(model, ABOUT)
         except ModelError as error:  # it prevents all questions to the model
-            raise SettingsError(f"{printable(model, 100)}: {error}") from None
+            raise SettingsError(f"{model}: {error}") from None
         messages = without_system(step.messages) if route.merges_system else step.messages
         return Request(route.model, messages, route.params, api_base=route.api_base, strategy=ABOUT)
 

@@ -16,7 +16,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import score
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 Verdict = Literal["right", "wrong", "unclear"]
 
@@ -113,7 +113,7 @@ def judged_replies(path: Path) -> Iterator[JudgedReply]:
         try:
             verdict = str(row["verdict"]).strip().casefold()
             if verdict not in VERDICTS:
-                shown = printable(verdict, 40)
+                shown = shortened(verdict, 40)
                 raise SettingsError(f"{place}: verdict must be right or wrong, not {shown!r}")
             kind, ours = verdict_of(row)
         except BadRowError as error:

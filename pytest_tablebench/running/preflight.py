@@ -22,7 +22,7 @@ from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -63,7 +63,7 @@ def check_settings(
             raise SettingsError(f"{flag}: {error}") from None
         if isinstance(provider, GGUFModel) and settings.executor != "local":
             raise SettingsError(
-                f"{flag}: {printable(model, 80)} is served only on this machine; leave out "
+                f"{flag}: {model} is served only on this machine; leave out "
                 f"--bench-executor={settings.executor}"
             )
 
@@ -71,7 +71,7 @@ def check_settings(
 def check_threshold(place: str, value: object) -> None:
     """Raise `SettingsError` for a threshold that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        shown = printable(repr(value), 40)
+        shown = shortened(repr(value), 40)
         raise SettingsError(f"{place}: threshold takes a number from 0 to 1, not {shown}")
 
 
@@ -104,14 +104,13 @@ def check_models(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None
             continue
         from pytest_tablebench.models.model_table import near_model
 
-        shown = printable(model, 80)
         if model.lower().endswith(".gguf"):
-            hint = f"a file is named {PREFIX}{shown}"
+            hint = f"a file is named {PREFIX}{model}"
         elif (near := near_model(model)) is not None:
-            hint = f"did you mean {printable(near, 80)}?"
+            hint = f"did you mean {near}?"
         else:
             hint = "names look like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME"
-        raise SettingsError(f"--bench-model: litellm knows no provider for {shown!r}; {hint}")
+        raise SettingsError(f"--bench-model: litellm knows no provider for {model!r}; {hint}")
 
 
 def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
@@ -123,7 +122,7 @@ def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
         shown = next((case for case in cases if case.modality != TEXT), None)
         if shown is not None and runner.models.sees(model, shown.dataset) is False:
             raise SettingsError(
-                f"{printable(model, 80)} cannot read the pictures of {shown.dataset} "
+                f"{model} cannot read the pictures of {shown.dataset} "
                 f"({shown.modality}); leave them out with --bench-modality=text, or name a model "
                 f"that reads pictures"
             )
@@ -169,7 +168,7 @@ def _check_own_rows(runner: Runner, name: str) -> None:
         return
     problems = [] if dataset.description.allow_unusable else runner.source(name).problems
     if problems:
-        shown = "; ".join(printable(str(problem), 200) for problem in problems[:5])
+        shown = "; ".join(shortened(str(problem), 200) for problem in problems[:5])
         more = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
         raise SettingsError(
             f"dataset {name!r}: {counted(len(problems), 'row')} cannot be used: {shown}{more}. "
@@ -221,7 +220,7 @@ def _check_formats(runner: Runner, name: str) -> None:
             content_kind = "an empty text" if isinstance(content, str) else type(content).__name__
             raise SettingsError(
                 f"--bench-serializer: {written!r} returns no content ({content_kind}) for "
-                f"{printable(table.label, 80)} of {name!r}; it must return a text, or a tuple of "
+                f"{table.label} of {name!r}; it must return a text, or a tuple of "
                 f"texts and images"
             )
 

@@ -13,7 +13,7 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.limits import stored
 from pytest_tablebench.serializers.content import images_of
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
@@ -41,7 +41,7 @@ def check_served(runner: Runner, cases: Iterable[Case]) -> dict[str, Any] | None
             except ModelError as error:
                 if error.reason == "budget":
                     return {"same": None, "text": "the budget allows no call to check the server"}
-                why = printable(str(error), 200)
+                why = shortened(str(error), 200)
                 return {"same": False, "text": f"the server did not answer a check: {why}"}
     return None
 
@@ -89,7 +89,7 @@ def _compared(before: Reply, now: Reply) -> dict[str, Any]:
             "not noticed; --bench-max-age asks again",
         }
     changes = [
-        f"{name} {printable(new, 80)} instead of {printable(old, 80)}"
+        f"{name} {shortened(new, 80)} instead of {shortened(old, 80)}"
         for name, (old, new) in pairs.items()
         if old != new
     ]
@@ -98,5 +98,5 @@ def _compared(before: Reply, now: Reply) -> dict[str, Any]:
             "same": False,
             "text": f"the server has changed since the stored answers: {', '.join(changes)}",
         }
-    same = " and ".join(f"{name} {printable(new, 80)}" for name, (_, new) in pairs.items())
+    same = " and ".join(f"{name} {shortened(new, 80)}" for name, (_, new) in pairs.items())
     return {"same": True, "text": f"a call shows the same {same} as when they were stored"}

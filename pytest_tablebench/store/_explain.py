@@ -9,7 +9,7 @@ from typing import Any
 from pytest_tablebench.models.base import Request
 from pytest_tablebench.store._layer import Layer
 from pytest_tablebench.store._line import describe
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 NOTHING = "no answer of this case is stored"
 LOOKED_AT = 200
@@ -54,14 +54,13 @@ class Explainer:
                 "all stored fields of the request are equal; something that is not stored differs "
                 "(user name and password of api_base, secrets in params)"
             )
-        model = printable(request.model, SHOWN)
         others = self._settings.get(request.model)
         if others is None:
-            models = ", ".join(printable(name, SHOWN) for name in sorted(self._settings)[:3])
+            models = ", ".join(sorted(self._settings)[:3])
             stored_models = f"; there are answers of {models}" if models else ""
-            return f"{NOTHING}, nor any of {model}{stored_models}"
+            return f"{NOTHING}, nor any of {request.model}{stored_models}"
         nearest = _nearest({**requested, "messages": []}, iter(others.values()))
-        return f"{NOTHING}; of other cases of {model}: {nearest}" if nearest else NOTHING
+        return f"{NOTHING}; of other cases of {request.model}: {nearest}" if nearest else NOTHING
 
     def _take(self, number: int, places: Sequence[int]) -> None:
         for place in places:
@@ -134,11 +133,10 @@ def _differences(
 
 def _unlike(name: str, stored: object, requested: object) -> str:
     """Return a text on how two values differ as JSON, "" if they are equal."""
-    name = printable(name, SHOWN)
     if stored is _MISSING:
-        return f"{name}: not stored, asked {printable(_shown(requested), SHOWN)}"
+        return f"{name}: not stored, asked {shortened(_shown(requested), SHOWN)}"
     if requested is _MISSING:
-        return f"{name}: stored {printable(_shown(stored), SHOWN)}, not asked"
+        return f"{name}: stored {shortened(_shown(stored), SHOWN)}, not asked"
     if _json(stored) == _json(requested):
         return ""
     before, now = _shown(stored), _shown(requested)
@@ -146,7 +144,7 @@ def _unlike(name: str, stored: object, requested: object) -> str:
         before, now = _json(stored), _json(requested)  # the text 0 and the number 0 look the same
     if max(len(before), len(now)) > SHOWN:
         return f"{name} differs (stored {len(before):,} characters, asked {len(now):,})"
-    return f"{name}: stored {printable(before)}, asked {printable(now)}"
+    return f"{name}: stored {before}, asked {now}"
 
 
 def _shown(value: object) -> str:

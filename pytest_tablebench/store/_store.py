@@ -264,8 +264,7 @@ class Store:
             layer.refresh(opening=True)
         except OSError as error:
             raise SettingsError(
-                f"{option}: {printable(str(folder))} cannot be read ({_why(error)}); choose "
-                f"another folder"
+                f"{option}: {folder} cannot be read ({_why(error)}); choose another folder"
             ) from None
         self._layers.append(layer)
         return layer
@@ -323,7 +322,7 @@ class Store:
 def _made(path: Path) -> Path:
     folder = path / SEGMENTS
     hint = f"; choose another folder, or pass this one as {READONLY} to only read it"
-    with writing(f"{WRITABLE}: cannot write into {printable(str(path))}", hint):
+    with writing(f"{WRITABLE}: cannot write into {path}", hint):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(0, "no permission to write")
@@ -335,14 +334,11 @@ def _present(path: Path, option: str) -> Path:
     try:
         if not path.is_dir():
             state = "is not a folder" if path.exists() else "does not exist"
-            raise SettingsError(
-                f"{option}: {printable(str(path))} {state}; name the folder of an answer store"
-            )
+            raise SettingsError(f"{option}: {path} {state}; name the folder of an answer store")
         return segments if segments.is_dir() else path
     except OSError as error:
         raise SettingsError(
-            f"{option}: {printable(str(path))} cannot be read ({_why(error)}); name a readable "
-            f"folder"
+            f"{option}: {path} cannot be read ({_why(error)}); name a readable folder"
         ) from None
 
 

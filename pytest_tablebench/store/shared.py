@@ -23,7 +23,7 @@ from pytest_tablebench.store._layer import SEGMENTS
 from pytest_tablebench.store._pieces import COMPACTED, Note, Piece, covered, held, pieces_of
 from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segments_of
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 WAIT_S = 30.0
 """Longest time that the last upload waits for a running one."""
@@ -53,7 +53,7 @@ class Shared:
     """
 
     def __init__(self, address: str, warn: Callable[[str], None] = lambda _: None) -> None:
-        self.shown = printable(without_credentials(address))
+        self.shown = without_credentials(address)
         self._warn = warn
         self._fs, self._root = self._opened(address)
         self._prefix, self._compacted = f"{self._root}/{SEGMENTS}", f"{self._root}/{COMPACTED}"
@@ -96,7 +96,7 @@ class Shared:
             name = str(path).rpartition("/")[2]
             piece = Piece.read(name)
             if piece is None:
-                self._warn(f"answer store {self.shown}: {printable(name, 200)} is not a piece")
+                self._warn(f"answer store {self.shown}: {name} is not a piece")
             elif facts.get("size") != piece.size:
                 self._warn(
                     f"answer store {self.shown}: {piece.name} is incomplete (its writer was "
@@ -209,7 +209,7 @@ class Shared:
             with suppress(FileNotFoundError):
                 note = Note.read(self._cat(path))
                 if note is None:
-                    self._warn(f"answer store {self.shown}: {printable(path, 200)} is damaged")
+                    self._warn(f"answer store {self.shown}: {path} is damaged")
                 else:
                     self._notes_read[path] = note
         return dict(self._notes_read)
@@ -295,7 +295,7 @@ class SharedStores:
     def fetch(self) -> None:
         """Download all stores before the run. Raises `SettingsError` if that fails."""
         for shared, folder, is_target in self._places:
-            place = f"its folder here, {printable(str(folder))},"
+            place = f"its folder here, {folder},"
             with writing(f"answer store {shared.shown}: {place} cannot be written"):
                 try:
                     if is_target:
@@ -327,8 +327,8 @@ class SharedStores:
                 self._warn_once(str(error))
                 if last and is_target:
                     self._warn_once(
-                        f"the answers are in {printable(str(folder))}; upload them with: "
-                        f"tablebench store sync {printable(str(folder))} {shared.shown}"
+                        f"the answers are in {folder}; upload them with: "
+                        f"tablebench store sync {folder} {shared.shown}"
                     )
 
     def close(self) -> None:
@@ -351,4 +351,4 @@ def _copied(pieces: Iterable[tuple[Piece, bytes]], write: Callable[[Piece, bytes
 
 def _why(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
-    return printable(redact(text), 300)
+    return shortened(redact(text), 300)

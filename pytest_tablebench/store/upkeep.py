@@ -18,7 +18,6 @@ from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import ANSWER, BadLine, read_answer, read_other
 from pytest_tablebench.store._segment import blocks
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
 
 IDLE = 600.0
 """Seconds without a write after which a segment counts as finished."""
@@ -155,12 +154,12 @@ def merged(paths: Iterable[Path], *, idle: float) -> Merged:
     for path in paths:
         facts = path.stat()
         if time.time() - facts.st_mtime < idle:
-            stopped = f"{printable(path.name)} was written to in the last {idle:.0f} s"
+            stopped = f"{path.name} was written to in the last {idle:.0f} s"
             break
         try:
             entries = list(_sound(path))
         except BadLine as error:
-            stopped = f"{printable(path.name)} is damaged ({error}); see tablebench store verify"
+            stopped = f"{path.name} is damaged ({error}); see tablebench store verify"
             break
         for key, written, line in entries:
             if isinstance(key, bytes):

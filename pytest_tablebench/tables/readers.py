@@ -21,7 +21,7 @@ from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.text_files import has_line_end, read_bytes, read_text, to_path
 from pytest_tablebench.tables.workbook_package import checked_workbook, is_package
 from pytest_tablebench.tables.workbook_texts import restore_texts
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
     from openpyxl.cell.cell import Cell as SheetCell
@@ -79,7 +79,7 @@ def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int,
 def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
     """Return a workbook's bytes, its file name and its label for messages."""
     file = to_path(path, "XLSX")
-    where = f"XLSX file '{printable(str(file), 300)}'"
+    where = f"XLSX file {shortened(str(file), 300)!r}"
     return read_bytes(file, where, ""), file.name, where
 
 

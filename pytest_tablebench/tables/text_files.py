@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.encodings import declared_encoding
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 
 def has_line_end(text: str) -> bool:
@@ -23,7 +23,7 @@ def read_text(
     if isinstance(source, str) and is_text(source):
         return source.removeprefix("\ufeff"), None, f"{kind} text"
     path = to_path(source, kind)
-    where = f"{kind} file '{printable(str(path), 300)}'"
+    where = f"{kind} file {shortened(str(path), 300)!r}"
     hint = f"; {kind} text instead of a path {rule}" if isinstance(source, str) else ""
     data = read_bytes(path, where, hint)
     encoding = declared_encoding(data) if kind == "HTML" else ""

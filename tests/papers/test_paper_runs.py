@@ -126,8 +126,8 @@ def test_different_examples_and_datasets_are_named():
 def test_a_run_cut_off_or_without_answers_has_a_remark():
     run = run_data("a\x1b[1m", cells("a", score=None), cases_planned=9)
     assert run_remarks(run) == [
-        "a\\x1b[1m: interrupted, 2 of 9 cases are recorded",
-        "a\\x1b[1m: 2 of 2 cases without an answer: left out of every mean, which makes "
+        "a\x1b[1m: interrupted, 2 of 9 cases are recorded",
+        "a\x1b[1m: 2 of 2 cases without an answer: left out of every mean, which makes "
         "robustness too high",
     ]
     assert run_remarks(run_data("a", cells("a"))) == []

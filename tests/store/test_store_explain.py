@@ -169,14 +169,6 @@ def test_a_damaged_entry_explains_nothing(tmp_path):
         assert len(store.warnings) == 1
 
 
-def test_an_explanation_is_one_printable_line(tmp_path):
-    with kept(tmp_path, replace(STORED, model="a\x1b[31m\nb")) as store:
-        said = store.explain(replace(STORED, model="c\u202e" + "d" * 500))
-        assert said.isprintable()
-        said = store.explain(replace(STORED, model="\x1b", case_id="another"))
-        assert said.isprintable()
-
-
 @pytest.mark.parametrize(("case_id", "most"), [(None, 1), ("", 200)])
 def test_each_entry_is_read_once_and_a_miss_reads_few_entries(tmp_path, monkeypatch, case_id, most):
     reads = []

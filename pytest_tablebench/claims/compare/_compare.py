@@ -25,7 +25,7 @@ from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.run import CaseKey, Run
 from pytest_tablebench.results.score_table import benchmarks_of
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
-from pytest_tablebench.util.names import counted, out_of, printable
+from pytest_tablebench.util.names import counted, out_of
 
 _TAG = 2
 """In the keys of counts, a tag instead of an axis."""
@@ -115,7 +115,7 @@ def _overlay_remarks(old: Run, new: Run, *, corrected: bool) -> Iterator[str]:
 
 
 def _overlays(old: Run, new: Run) -> str:
-    before, after = (printable(run.facts.overlay or "none", 20) for run in (old, new))
+    before, after = (run.facts.overlay or "none" for run in (old, new))
     return f"the runs do not have the same corrections of the gold (before {before}, after {after})"
 
 
@@ -301,7 +301,7 @@ def _configurations(
 def _table_remarks(parts: Iterable[SheetPair]) -> Iterator[str]:
     unknown = [part.dataset for part in parts if part.clustered.clusters is None]
     if unknown:
-        shown = ", ".join(printable(name, 60) for name in unknown)
+        shown = ", ".join(unknown)
         yield (
             f"neither run names the tables of {shown}: intervals take every example as "
             f"independent, and are too narrow if examples share a table"
@@ -318,7 +318,7 @@ def _remarks(old: Run, new: Run, unlike: bool) -> Iterator[str]:
     first, second = ({key.dataset for key in side.places} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
-            shown = ", ".join(printable(name, 60) for name in sorted(names))
+            shown = ", ".join(sorted(names))
             yield f"only {word} has {shown}: the means of benchmarks here do not include it"
     if old.unanswered or new.unanswered:
         yield (

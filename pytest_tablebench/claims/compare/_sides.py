@@ -11,7 +11,6 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.corrected import kept_rows
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.util.names import printable
 
 
 def load_pair(before: Path | Run, after: Path | Run) -> tuple[Run, Run]:
@@ -64,7 +63,7 @@ def _compared(run: Run, only: Sequence[Collection[tuple[str, ...]]]) -> Run:
         if modes.setdefault(record.dataset, combination) != combination:
             axes = " or ".join(axis.plural for axis in SINGLE)
             raise SettingsError(
-                f"{run.path} asked {printable(record.dataset, 60)} in several {axes}; compare runs "
+                f"{run.path} asked {record.dataset} in several {axes}; compare runs "
                 f"with only one of each"
             )
     return run

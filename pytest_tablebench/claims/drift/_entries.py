@@ -20,7 +20,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import out_of, printable
+from pytest_tablebench.util.names import out_of
 
 FEWEST = 10
 """Clusters that a reference needs."""
@@ -78,8 +78,8 @@ def look_entry(
     """
     if run.model != reference.model:
         raise DataError(
-            f"the history watches {printable(reference.model, 60)}, and this run asked "
-            f"{printable(run.model, 60)}: name another --history"
+            f"the history watches {reference.model}, and this run asked "
+            f"{run.model}: name another --history"
         )
     by_case = dict(cases_of(record for record in records if record.repeat == 1))
     missing = [case for case in reference.cases if case not in by_case]
@@ -93,7 +93,7 @@ def look_entry(
         why = f", because we changed the {' and the '.join(data)}" if data else ""
         raise DataError(
             f"{out_of(len(missing), len(reference.cases), 'case')} of the canary (such as "
-            f"{printable(missing[0], 80)}) did not run{why}; make a new one with --new-reference"
+            f"{missing[0]}) did not run{why}; make a new one with --new-reference"
         )
     rows = [by_case.get(case) for case in reference.cases]
     return HistoryEntry(
@@ -126,7 +126,7 @@ def _mark(record: Record) -> str:
 
 def _reason(records: Iterable[Record]) -> str:
     reasons = Counter(record.reason for record in records if record.reason)
-    return f" ({printable(reasons.most_common(1)[0][0] or '', 40)})" if reasons else ""
+    return f" ({reasons.most_common(1)[0][0] or ''})" if reasons else ""
 
 
 PROMPTS = "prompts"

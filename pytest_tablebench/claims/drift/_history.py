@@ -21,7 +21,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.notices import notice
 
 SCHEMA = 1
@@ -101,8 +101,8 @@ class History:
         for entry in self.entries:
             if entry.project != project:
                 raise SettingsError(
-                    f"{self.path} is the history of the project {printable(entry.project, 60)!r}, "
-                    f"and this is {printable(project, 60)!r}: name another --history, or the "
+                    f"{self.path} is the history of the project {entry.project!r}, "
+                    f"and this is {project!r}: name another --history, or the "
                     f"project with --name"
                 )
 
@@ -132,7 +132,7 @@ def read_history(path: Path) -> History:
                 notice(f"{path}: line {number} is incomplete and left out; its look is lost")
                 continue
             raise SettingsError(
-                f"{path}, line {number}: not a line of a watch ({printable(str(error), 100)}); "
+                f"{path}, line {number}: not a line of a watch ({shortened(str(error), 100)}); "
                 f"remove the line"
             ) from None
     return History(path, _ordered(entries))

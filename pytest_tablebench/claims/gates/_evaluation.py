@@ -34,7 +34,7 @@ from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.util.names import are, counted, out_of, printable, unknown_name
+from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
 Correction = Literal["holm", "none"]
 
@@ -199,7 +199,7 @@ def missing_result(
     text = (
         f"the gate holds only because missing answers are left out; if they were {marks}, the "
         f"estimate would be {estimate}. The same command asks them again, and a gate on "
-        f"`{printable(gate.scope, 60)}.no_answer` names how many are allowed"
+        f"`{gate.scope}.no_answer` names how many are allowed"
     )
     return result.undecided(text)
 

@@ -11,7 +11,7 @@ from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 MEASURES = (
     "performance", "robustness", "pass_rate", "no_answer", *TALLIES,
@@ -146,8 +146,7 @@ def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:
 
 def baseline_needed(gate: Gate) -> str:
     """Return the message for a gate that compares with a baseline, if none is named."""
-    shown = printable(gate.text, 100)
-    return f"gate {shown!r} needs a baseline; name its run folder with --bench-baseline=RUN"
+    return f"gate {gate.text!r} needs a baseline; name its run folder with --bench-baseline=RUN"
 
 
 def _operator(text: str) -> int:
@@ -296,4 +295,4 @@ def _error(text: str, place: int, message: str) -> SettingsError:
 
 
 def _prefix(text: str) -> str:
-    return f"gate {printable(' '.join(text.split()), 100)!r}: "
+    return f"gate {shortened(' '.join(text.split()), 100)!r}: "

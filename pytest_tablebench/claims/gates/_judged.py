@@ -18,7 +18,7 @@ from pytest_tablebench.claims.labelled_mean import (
     combined,
     plain_values,
 )
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates._grammar import Gate
@@ -178,7 +178,7 @@ def _missing(
     if len(labelled) < FEWEST_LABELS:
         text += f", and {FEWEST_LABELS} are needed"
     elif lacking:
-        text += f", and {printable(', '.join(lacking), 200)} has no answer with a mark"
+        text += f", and {', '.join(lacking)} has no answer with a mark"
     else:
         text += (
             f" over {counted(clusters, noun)}, and labels over {FEWEST_CLUSTERS} {noun}s are needed"

@@ -14,7 +14,6 @@ from pytest_tablebench.claims.estimate import (
 )
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
-from pytest_tablebench.util.names import printable
 
 _ENTRY = (
     "gate", "estimate", "bound", "interval", "se", "df", "method", "n_examples", "n_left_out",
@@ -155,7 +154,7 @@ def reason(gate: Gate, result: GateResult) -> str:
     """Return the sentence that explains the verdict of an interval."""
     if result.interval is None:
         return "no interval can be computed"
-    subject_name = _NAMES.get(gate.measure) or f"the mean {printable(gate.measure, 80)}"
+    subject_name = _NAMES.get(gate.measure) or f"the mean {gate.measure}"
     if gate.baseline:
         subject_name = "the difference to the baseline"
     ends, percent = span(result.interval, number), number(100 * result.level)

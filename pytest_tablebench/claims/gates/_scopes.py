@@ -13,7 +13,7 @@ from pytest_tablebench.claims.paired import SheetPair
 from pytest_tablebench.results.judges import JUDGED
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates._grammar import Gate
@@ -203,8 +203,8 @@ class Scopes:
         scope_names = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
         if gate.scope in scope_names:
             return "no case of this scope was asked"
-        names = known_names(gate.scope, [printable(name, 60) for name in scope_names])
-        return f"no case of {printable(gate.scope, 60)} was asked; {names}"
+        names = known_names(gate.scope, scope_names)
+        return f"no case of {gate.scope} was asked; {names}"
 
     def shrunk(self, gate: Gate) -> str | None:
         """Return which datasets of the baseline's scope lack files now; None if all have files.
@@ -218,11 +218,11 @@ class Scopes:
         lost = sorted(name for name in datasets if name in old_sheets and name in self.missing)
         if not lost:
             return None
-        names = ", ".join(printable(name, 60) for name in lost)
+        names = ", ".join(lost)
         return (
             f"the files of {names} are missing here, but the baseline has "
             f"{'it' if len(lost) == 1 else 'them'}: fetch the files to judge "
-            f"{printable(gate.scope, 60)} on the same datasets"
+            f"{gate.scope} on the same datasets"
         )
 
     def pair(self, dataset: str) -> SheetPair | None:
@@ -238,8 +238,8 @@ def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
     for tag, value in gate.tags:
         tag_values = values.get(tag, ())
         if value not in tag_values:
-            shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
+            shown = [shortened(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
             names = known_names(value, shown) if shown else "no example has that tag"
-            text = printable(f"{tag}={value}", 80)
+            text = shortened(f"{tag}={value}", 80)
             return f"no example of this scope has {text}; {names}"
     return "no example of this scope has all these tags"

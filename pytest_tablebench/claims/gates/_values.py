@@ -16,7 +16,7 @@ from pytest_tablebench.claims.paired import SheetPair
 from pytest_tablebench.results.figures import FEWEST, example_values, mean, robustness
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
@@ -65,20 +65,20 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
     parts: list[_DatasetValues] = []
     for name in names:
         if name not in scopes.new.datasets:
-            return GateValues(problem=f"no case of {printable(name, 60)} was asked")
+            return GateValues(problem=f"no case of {name} was asked")
         pair = scopes.pair(name)
         # A sheet over the configurations of both, with the tables of both.
         sheet = scopes.new.datasets[name] if pair is None else pair.clustered
         old = pair.before if pair is not None and gate.baseline else None
         if gate.baseline and old is None:
-            return GateValues(problem=f"the baseline has no case of {printable(name, 60)}")
+            return GateValues(problem=f"the baseline has no case of {name}")
         for side, whose in ((sheet, ""), (old, "of the baseline ")):
             problem = _unknown(gate, side, whose)
             if problem is not None:
                 return GateValues(problem=problem)
         part = _part(gate, name, sheet, old, scopes.clusters.get(name))
         if part is None:
-            return GateValues(problem=f"no case of this scope was asked in {printable(name, 60)}")
+            return GateValues(problem=f"no case of this scope was asked in {name}")
         parts.append(part)
     if not parts:
         return GateValues(problem=scopes.unknown(gate))
@@ -104,7 +104,7 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
     if side is None:
         return None
     if gate.check and gate.check not in side.checks:
-        return f"no case {whose}has a verdict of {printable(gate.check, 200)}"
+        return f"no case {whose}has a verdict of {gate.check}"
     if gate.measure == "pass_rate" and side.is_asked.any() and not expected_cells(side, gate).any():
         return f"no case {whose}has a verdict: facts or a judge decide whether free text is right"
     if gate.measure == "consistency" and (side.answer_marks is None or not side.answer_marks.any()):
@@ -114,12 +114,11 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
     # Other slices may have parts that no example of this slice has.
     parts = [name for name, values in side.parts.items() if np.isfinite(values).any()]
     if gate.part not in parts:
-        shown = [printable(name, 40) for name in parts]
-        names = known_names(gate.part, shown) if shown else "the scores have no parts"
-        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {names}"
+        names = known_names(gate.part, parts) if parts else "the scores have no parts"
+        return f"no case {whose}has a part {gate.part!r} of its score; {names}"
     values = values_of(side, gate)
     if not gate.is_use and ((values < 0) | (values > 1) | np.isinf(values)).any():
-        return f"{printable(gate.part, 80)!r} has values outside of 0 to 1, so it has no interval"
+        return f"{gate.part!r} has values outside of 0 to 1, so it has no interval"
     return None
 
 
@@ -251,7 +250,7 @@ def _problem(gate: Gate, parts: Sequence[_DatasetValues], left_out: int) -> str 
     if not lost:
         if len(parts) == 1:
             return "fewer than two examples"
-        few_names = ", ".join(printable(part.name, 60) for part in few)
+        few_names = ", ".join(part.name for part in few)
         return f"fewer than two usable examples in {few_names}"
     return "; ".join(_unscored(part, named=len(parts) > 1) for part in lost)
 
@@ -260,6 +259,6 @@ def _unscored(part: _DatasetValues, *, named: bool) -> str:
     """Return how few of a dataset's examples have a value, although more were asked."""
     left_out, used = part.counts["left_out"], len(part.values)
     total = left_out + used
-    where = f" of {printable(part.name, 60)}" if named else ""
+    where = f" of {part.name}" if named else ""
     subject = f"only one example{where} has" if used else f"no example{where} has"
     return f"{subject} a score ({total:,} {'was' if total == 1 else 'were'} asked)"

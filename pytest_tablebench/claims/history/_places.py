@@ -15,7 +15,6 @@ from pytest_tablebench.results.folder import RUN, SUMMARY, search_runs
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts, entries_of_file
 from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import printable
 
 LARGEST_FILE = 64 * 1024 * 1024
 """The largest size in bytes of a `run.json` or `summary.json` that is read."""
@@ -55,16 +54,16 @@ def files_of_branch(
     commit = _commit(repository, branch)
     folders = _folders(repository, commit, path.strip("/"))
     if not folders:
-        where = f" in {printable(path)}" if path else ""
-        problems.append(f"git:{printable(branch)}: contains no run folder{where}")
+        where = f" in {path}" if path else ""
+        problems.append(f"git:{branch}: contains no run folder{where}")
     if len(folders) > MOST_RUNS:
         problems.append(
-            f"git:{printable(branch)}: only the last {MOST_RUNS:,} of {len(folders):,} run folders "
+            f"git:{branch}: only the last {MOST_RUNS:,} of {len(folders):,} run folders "
             f"are read; name a folder with git:BRANCH:PATH"
         )
     usable: list[tuple[str, Blob, Blob]] = []
     for folder, files in sorted(folders.items())[-MOST_RUNS:]:
-        place = f"git:{printable(branch)}:{printable(folder)}"
+        place = f"git:{branch}:{folder}"
         if len(files) < 2:
             missing = SUMMARY if RUN in files else RUN
             problems.append(f"{place}: no {missing}, so it is not shown")
@@ -78,14 +77,14 @@ def files_of_branch(
 def _commit(repository: Path, branch: str) -> str:
     """Return the id of a branch's commit, also of a branch that only `origin` has."""
     if not branch or branch.startswith("-"):
-        raise SettingsError(f"git:{printable(branch)}: name a branch, as in git:main:runs")
+        raise SettingsError(f"git:{branch}: name a branch, as in git:main:runs")
     for name in (branch, f"origin/{branch}"):
         done = _git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         if done.returncode == 0:
             return done.stdout.decode("ascii", "replace").strip()
     fault = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    why = printable(fault[-1], 200) if fault else "the repository here has no such branch"
-    raise SettingsError(f"git:{printable(branch)}: {why}")
+    why = fault[-1] if fault else "the repository here has no such branch"
+    raise SettingsError(f"git:{branch}: {why}")
 
 
 def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, Blob]]:
@@ -93,7 +92,7 @@ def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, Bl
     tree = f"{commit}:{path}" if path else commit
     done = _git(repository, "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
     if done.returncode:
-        raise SettingsError(f"git: the branch has no folder {printable(path)}")
+        raise SettingsError(f"git: the branch has no folder {path}")
     if len(done.stdout) > LARGEST_LISTING:
         raise SettingsError("git: the branch has too many files; name a folder: git:BRANCH:PATH")
     folders: dict[str, dict[str, Blob]] = {}
@@ -223,15 +222,14 @@ def _files_on_disk(place: Path, problems: list[str]) -> Iterator[Files]:
     search = search_runs(place)
     problems += search.problems
     for folder in search.runs:
-        name = printable(str(folder))
         try:
             texts = [_bounded(folder / file) for file in (RUN, SUMMARY)]
         except FileNotFoundError:
-            problems.append(f"{name}: no {SUMMARY}, so the run was interrupted before its end")
+            problems.append(f"{folder}: no {SUMMARY}, so the run was interrupted before its end")
         except (OSError, DataError) as error:
-            problems.append(f"{name}: {getattr(error, 'strerror', None) or error}")
+            problems.append(f"{folder}: {getattr(error, 'strerror', None) or error}")
         else:
-            yield name, texts[0], texts[1]
+            yield str(folder), texts[0], texts[1]
 
 
 def _bounded(path: Path) -> bytes:

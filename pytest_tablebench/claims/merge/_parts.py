@@ -16,7 +16,7 @@ from pytest_tablebench.results.folder import RUN, run_folders
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import are, counted, printable
+from pytest_tablebench.util.names import are, counted, shortened
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 _FACTS = (
@@ -51,7 +51,7 @@ def _place(source: RunFacts) -> tuple[int, int] | None:
         return None
     shard_match = _SHARD.fullmatch(source.shard)
     if shard_match is None:
-        shown = printable(repr(source.shard), 60)
+        shown = shortened(repr(source.shard), 60)
         raise ValueError(f"has the part {shown}, which is not of the form '1/3'")
     return int(shard_match[1]), int(shard_match[2])
 
@@ -81,7 +81,7 @@ def _examples(run: Run) -> Mapping[str, Sequence[int]]:
 
 
 def _broken(run: Run, problem: str) -> SettingsError:
-    return SettingsError(f"{printable(str(run.path / RUN))} {problem}; it cannot be merged")
+    return SettingsError(f"{run.path / RUN} {problem}; it cannot be merged")
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class RunParts:
                 why = incomplete[0].ended
                 name = "a run" if number is None else f"part {number} of {self.split}"
                 has_reason = why not in (None, "", "interrupted")
-                reason = f": {printable(str(why), 200)}" if has_reason else ""
+                reason = f": {shortened(str(why), 200)}" if has_reason else ""
                 return f"{name} was interrupted{reason}"
         return None
 
@@ -175,7 +175,7 @@ def _order(part: Run) -> tuple[Any, ...]:
 
 def _allowed_differences(first: Run, other: Run) -> list[str]:
     """Return the differences of two parts. Raises `SettingsError` for one that is not allowed."""
-    both = f"{printable(str(first.path))} and {printable(str(other.path))}"
+    both = f"{first.path} and {other.path}"
     try:
         check_alike(
             first.facts, other.facts, hint="Only parts of one run can be merged", of_one_run=True
@@ -198,12 +198,12 @@ def _allowed_differences(first: Run, other: Run) -> list[str]:
                 for counts in (first_examples.get(dataset), second_examples.get(dataset))
             )
             raise SettingsError(
-                f"{both} were split from different cases: of {printable(dataset, 60)} the first "
+                f"{both} were split from different cases: of {dataset} the first "
                 f"has {first_text} examples and the second {second_text}, or their tables differ"
             )
     return [
-        f"{printable(difference.name, 80)} differs: {printable(difference.before, 120)} and "
-        f"{printable(difference.after, 120)} ({difference.meaning})"
+        f"{difference.name} differs: {shortened(difference.before, 120)} and "
+        f"{shortened(difference.after, 120)} ({difference.meaning})"
         for difference in differences_between(first.facts, other.facts)
         if difference.name != "shard"
     ]

@@ -22,7 +22,7 @@ from pytest_tablebench.results.labels import (
 )
 from pytest_tablebench.results.record import Record, ScoreRow, row_values
 from pytest_tablebench.results.score_table import ScoreTableBuilder
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 _SPENT = (
     "latency_s", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd", "from_store",
@@ -78,8 +78,7 @@ class MergedRecords:
 
     def _disagreement(self, unlike: dict[str, tuple[int, int]]) -> SettingsError:
         named = [
-            f"{printable(case, 120)} ({printable(str(self._folders[first]))} and "
-            f"{printable(str(self._folders[second]))})"
+            f"{case} ({self._folders[first]} and {self._folders[second]})"
             for case, (first, second) in sorted(unlike.items())[:NAMED]
         ]
         more = f"; and {len(unlike) - NAMED:,} more" if len(unlike) > NAMED else ""
@@ -125,7 +124,7 @@ def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
         records = list(read_places(folder, keep=keep))
         table.table()
     except (DataError, SettingsError) as error:
-        where = printable(str(folder / RECORDS))
+        where = str(folder / RECORDS)
         message = str(error) if where in str(error) else f"{where}: {error}"
         raise SettingsError(message) from None
     yield from records
@@ -177,9 +176,9 @@ class MergedLabels:
                 place, earlier = merged.setdefault(label.key, (folder, label))
                 if earlier.label != label.label:
                     contradictions.append(
-                        f"{printable(label.person, 60)} on {printable(label.case_id, 120)}: "
-                        f"{earlier.label:g} in {printable(str(place))} and {label.label:g} in "
-                        f"{printable(str(folder))}"
+                        f"{label.person} on {label.case_id}: "
+                        f"{earlier.label:g} in {place} and {label.label:g} in "
+                        f"{folder}"
                     )
                 elif earlier.weight is None:
                     merged[label.key] = folder, label

@@ -28,7 +28,7 @@ from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.described._tables import DescribedTables
@@ -159,7 +159,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
                 def make(row: Row = row, prefix: str = prefix) -> DescribedRow | None:
                     return self._row(rows, row, prefix, tables, opened.compat)
 
-                usable = opened.checked(printable(file, 120), row.number, make, seen)
+                usable = opened.checked(shortened(file, 120), row.number, make, seen)
                 if usable is not None:
                     yield usable
 
@@ -256,7 +256,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
     def settings_file(self) -> str:
         """The path of the description in messages."""
         place = SETTINGS_FILE if self.folder == "." else f"{self.folder}/{SETTINGS_FILE}"
-        return printable(place, 120)
+        return shortened(place, 120)
 
 
 def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.described._sections import Mistake, SectionReade
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.encodings import is_encoding
 from pytest_tablebench.tables.table_part import TablePart, area_of
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names, shortened
 
 SETTINGS_FILE = "tablebench.toml"
 
@@ -254,17 +254,17 @@ def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...]
     for name in sorted(RESERVED & defaults.params.keys()):
         yield ("defaults", "params"), f"params cannot set {name}, which has an option"
     for name, part in description.tables.items():
-        shown = f"tables.{printable(name, 60)!r}"
+        shown = f"tables.{shortened(name, 60)!r}"
         if part.range and area_of(part.range) is None:
             yield ("tables", name), f"{shown}: range must be two corners, as B4:F20"
         if part.range and (part.table or part.header_row):
             yield ("tables", name), f"{shown}: range excludes table and header_row"
     if description.encoding and not is_encoding(description.encoding):
-        yield ("encoding",), f"unknown encoding {printable(description.encoding, 40)!r}"
+        yield ("encoding",), f"unknown encoding {shortened(description.encoding, 40)!r}"
     upstream = description.upstream
     if upstream is not None and upstream.host not in ("", *HOSTS):
         hint = known_names(upstream.host, HOSTS)
-        yield ("upstream", "host"), f"unknown host {printable(upstream.host, 40)!r}; {hint}"
+        yield ("upstream", "host"), f"unknown host {shortened(upstream.host, 40)!r}; {hint}"
     needed = (("files", description.files), ("rows", description.rows))
     if all(section is None for _, section in needed):
         return
@@ -334,5 +334,5 @@ def _prompt_problems(description: DatasetDescription) -> Iterator[tuple[tuple[st
             continue
         for _, name, form, conversion in parts:
             if name is not None and (name not in names or form or conversion):
-                shown = printable(name, 40)
+                shown = shortened(name, 40)
                 yield ("prompt", key), f"{key}: unknown {{{shown}}}; {known_names(name, names)}"

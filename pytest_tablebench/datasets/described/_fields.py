@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 _MOST_PARTS = 20
 
@@ -33,11 +33,11 @@ def path_problem(path: str) -> str | None:
     """Return what is wrong with the syntax of a path; None if it is valid."""
     names = path.lstrip("^").split(".")
     if len(names) > _MOST_PARTS:
-        return f"{printable(path, 60)!r} has more than {_MOST_PARTS} parts"
+        return f"{shortened(path, 60)!r} has more than {_MOST_PARTS} parts"
     if path and not path.lstrip("^"):
-        return f"{printable(path, 60)!r} names no field after ^"
+        return f"{shortened(path, 60)!r} names no field after ^"
     if path and not all(names):
-        return f"{printable(path, 60)!r} has an empty part; write names with one dot between"
+        return f"{shortened(path, 60)!r} has an empty part; write names with one dot between"
     return None
 
 

@@ -20,7 +20,7 @@ from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
@@ -58,11 +58,11 @@ def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
             ]
         else:
             if PurePosixPath(pattern).is_absolute() or ".." in PurePosixPath(pattern).parts:
-                raise DataError(f"pattern {printable(pattern, 80)!r} leads out of {folder}")
+                raise DataError(f"pattern {shortened(pattern, 80)!r} leads out of {folder}")
             paths = (path.relative_to(folder).as_posix() for path in folder.glob(pattern))
             fitting = [name for name in paths if inside(folder, name).is_file()]
         if not fitting:
-            raise DataError(f"{folder}: no file matches {printable(pattern, 120)}")
+            raise DataError(f"{folder}: no file matches {shortened(pattern, 120)}")
         names |= dict.fromkeys(sorted(fitting))
     return list(names)
 
@@ -94,7 +94,7 @@ def _streamed(path: Path) -> Iterator[list[Any]]:
 
 def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     """Return a file's content: any JSON value, or a list of rows for other formats."""
-    label = printable(f"{path}/{inner}" if archive else str(path), 200)
+    label = shortened(f"{path}/{inner}" if archive else str(path), 200)
     if kind not in KINDS:
         raise DataError(f"{label} must be a file of {', '.join(KINDS)}")
     data = _member(path, inner) if archive else _whole(path)
@@ -110,7 +110,7 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     except UnicodeDecodeError as error:
         raise DataError(f"{label}: not UTF-8 text (byte {error.start})") from None
     except (ValueError, csv.Error) as error:
-        raise DataError(f"{label}: {printable(str(error), 200)}") from None
+        raise DataError(f"{label}: {shortened(str(error), 200)}") from None
 
 
 def _whole(path: Path) -> bytes:
@@ -148,7 +148,7 @@ def _parquet_rows(data: bytes, label: str) -> list[Any]:
         rows: list[Any] = parquet.read_table(io.BytesIO(data)).to_pylist()
     except (ArrowException, OSError) as error:
         raise DataError(
-            f"{label}: cannot be read as Parquet: {printable(str(error), 120)}"
+            f"{label}: cannot be read as Parquet: {shortened(str(error), 120)}"
         ) from None
     return rows
 
@@ -178,9 +178,9 @@ def _member(path: Path, name: str) -> bytes:
                     raise KeyError(name)
                 data = extracted.read(_MOST_BYTES + 1)
     except KeyError:
-        raise DataError(f"{path} has no file {printable(name, 120)}") from None
+        raise DataError(f"{path} has no file {shortened(name, 120)}") from None
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read as an archive: {error}") from None
     if len(data) > _MOST_BYTES:
-        raise DataError(f"{path}: {printable(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
+        raise DataError(f"{path}: {shortened(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
     return data

@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
 from pytest_tablebench.datasets.folder.tables import TABLE_KINDS
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 _MOST_ROWS = 500
 """The number of rows that are read."""
@@ -42,7 +42,7 @@ class Guess:
     def add(self, section: str, key: str, path: str, reason: str) -> None:
         """Set a key of a section; `reason` explains the guess to the user."""
         self.sections.setdefault(section, {})[key] = path
-        self.lines.append(f"[{section}] {key} = {printable(path, 80)!r}: {reason}")
+        self.lines.append(f"[{section}] {key} = {shortened(path, 80)!r}: {reason}")
 
     def text(self) -> str:
         """Return the guess as TOML."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pytest_tablebench.datasets.files import inside
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names, shortened
 
 Section = TypeVar("Section")
 
@@ -54,7 +54,7 @@ def toml_of(folder: Path, name: str) -> tuple[dict[str, Any], str]:
     except RecursionError:
         raise DataError(f"{name}: brackets are nested too deeply to be read") from None
     except (OSError, ValueError) as error:
-        raise DataError(f"{name}: {printable(str(error), 200)}") from None
+        raise DataError(f"{name}: {shortened(str(error), 200)}") from None
 
 
 class SectionReader:
@@ -82,7 +82,7 @@ class SectionReader:
         values: dict[str, Any] = {}
         for key, value in content.items():
             if key not in fields_by_key:
-                shown = printable(key, 60)
+                shown = shortened(key, 60)
                 hint = known_names(key, fields_by_key)
                 self.add((*place, key), f"unknown key {shown!r}; {hint}")
                 continue

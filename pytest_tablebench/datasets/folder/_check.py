@@ -26,7 +26,7 @@ from pytest_tablebench.metrics.typed_numbers import read_quantity
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 _MOST_NOTES = 10
 _CONTEXT = 128_000
@@ -66,15 +66,15 @@ def check_dataset(
     source = dataset.open(folder)
     questions = source.rows()
     place = "" if dataset.folder == "." else f"{dataset.folder}/"
-    file = printable(f"{place}{dataset.question_file}", 120)
+    file = shortened(f"{place}{dataset.question_file}", 120)
     all_problems = list(source.problems)
-    settings = printable(f"{place}tablebench.toml", 120)
+    settings = shortened(f"{place}tablebench.toml", 120)
     all_problems += [
         Problem(settings, None, *problem) for problem in of_settings(dataset, names or {})
     ]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
-        shown = printable(f"{place}{name}", 120)
+        shown = shortened(f"{place}{name}", 120)
         problems_of_table = [*_of_table(table), *of_cells(table)]
         all_problems += [Problem(shown, row, field, text) for row, field, text in problems_of_table]
     plain_cells: dict[int, set[str]] = {}
@@ -149,7 +149,7 @@ def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
         if not plain(name):
             yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
         elif names.pop(plain(name), 0) > 1:
-            shown = printable(str(name), 40)
+            shown = shortened(str(name), 40)
             yield 1, shown, "is the name of several columns; give each its own"
 
 
@@ -177,7 +177,7 @@ def _of_question(
     if question.metric is not None and kind not in metrics:
         yield "metric", unknown_name("metric", kind, (*KINDS, *metrics))
     for answer in question.answers:
-        shown = printable(answer, 40)
+        shown = shortened(answer, 40)
         if kind == "number" and read_quantity(answer, context["decimal"]) is None:
             yield "answer", f"{shown!r} is not a number; the metric needs one, in digits"
         elif kind == "date" and read_moment(answer, context["day_first"]) is None:
@@ -215,7 +215,7 @@ def _absent(
             continue
         if any(_is_header_path(answer, table) for table in question.tables):
             continue
-        shown = printable(answer, 40)
+        shown = shortened(answer, 40)
         for table in question.tables:
             numeric = [
                 str(name)
@@ -224,7 +224,7 @@ def _absent(
                 if (column := _column(table, place)) and all(map(_is_number, column))
             ]
             if numeric:
-                name = printable(numeric[0], 40)
+                name = shortened(numeric[0], 40)
                 yield (
                     "answer",
                     f"{shown!r} is text, and the column {name!r} has numbers; write the answer "
@@ -268,11 +268,11 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     for place in range(len(table.header)):
         candidates = {plain(table.rows[number][place]) for number in rows}
         if place not in named and answer in candidates and len(candidates) > 1:
-            hits = printable(" and ".join(sorted(set().union(*named.values()))), 60)
+            hits = shortened(" and ".join(sorted(set().union(*named.values()))), 60)
             places = " and ".join(str(number + 2) for number in rows[:3])
             yield (
                 "question",
                 f"fits several rows: {hits!r} is in rows {places} of {question.files[0]}, with "
-                f"different {printable(str(table.header[place]), 40)!r}; say which row is meant",
+                f"different {shortened(str(table.header[place]), 40)!r}; say which row is meant",
             )
             return

@@ -10,7 +10,7 @@ from pytest_tablebench.datasets.described import DescribedDataset
 from pytest_tablebench.datasets.folder._check import FolderCheck
 from pytest_tablebench.datasets.folder._check_more import of_settings
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 
 def check_described(
@@ -33,7 +33,7 @@ def check_described(
         source = dataset.open(folder)
         count = len(source.example_ids(None))
     except TableBenchError as error:
-        problems.append(Problem(place, None, "files", printable(str(error), 300)))
+        problems.append(Problem(place, None, "files", shortened(str(error), 300)))
         return FolderCheck(tuple(problems), {}, ())
     problems += source.problems
     if not count and not problems:

@@ -11,7 +11,7 @@ from pytest_tablebench.datasets.folder._answers import columns_with
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 ERRORS = frozenset(
     ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!")
@@ -67,7 +67,7 @@ def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
                 name = str(table.header[place]) if place < len(table.header) else ""
                 yield (
                     number,
-                    printable(name, 40) or f"column {place + 1}",
+                    shortened(name, 40) or f"column {place + 1}",
                     f"has a cell of {len(cell):,} characters; was a quote left open?",
                 )
     for place, name in enumerate(table.header):
@@ -76,7 +76,7 @@ def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
         if example is not None:
             yield (
                 None,
-                printable(str(name), 40) or f"column {place + 1}",
+                shortened(str(name), 40) or f"column {place + 1}",
                 f"dates such as {example!r} can be read in two ways; write them as 2024-05-03",
             )
 
@@ -112,7 +112,7 @@ def of_wording(
         if match and (not allowed or perturbation in allowed):
             yield (
                 "perturbations",
-                f"asks for {printable(match[0], 40)!r}, which {perturbation} moves; write none, or "
+                f"asks for {shortened(match[0], 40)!r}, which {perturbation} moves; write none, or "
                 f"the perturbations that keep the answer right",
             )
     if question.context["kind"] in {"number", "list", "ordered_list"} and question.decimal is None:
@@ -132,7 +132,7 @@ def of_wording(
             if _ambiguous_date([answer]) is not None:
                 yield (
                     "answer",
-                    f"{printable(answer, 40)!r} can be read in two ways; write it as 2024-05-03",
+                    f"{shortened(answer, 40)!r} can be read in two ways; write it as 2024-05-03",
                 )
 
 
@@ -155,7 +155,7 @@ def _open_columns(question: FolderQuestion) -> Iterator[tuple[str, str]]:
             cell = next(str(cell) for cell in cells if column_format([[cell]]).is_open)
             yield (
                 "decimal",
-                f"{printable(cell, 40)!r} in {printable(name, 40)!r} can be read in two ways, as "
+                f"{shortened(cell, 40)!r} in {shortened(name, 40)!r} can be read in two ways, as "
                 f"no cell shows the decimal sign; give it in a column decimal: a point, or a comma",
             )
             return

@@ -28,7 +28,7 @@ from pytest_tablebench.datasets.folder.questions import (
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class FolderDataset(Dataset):
         file, seen, usable = self._file(self.question_file), set[str](), list[FolderQuestion]()
         opened = Opened(tables.folder, "fixed", self.name)
         for problem in self._problems:
-            place = self._file(problem.file) if problem.file else printable(self.folder, 120)
+            place = self._file(problem.file) if problem.file else shortened(self.folder, 120)
             opened.bad(place, None, "", problem.message)
         if self._problems:
             return usable, opened.problems
@@ -136,7 +136,7 @@ class FolderDataset(Dataset):
                 if question is not None:
                     usable.append(question)
         except DataError as error:
-            message = str(error).removeprefix(f"{printable(self.question_file, 80)}: ")
+            message = str(error).removeprefix(f"{shortened(self.question_file, 80)}: ")
             opened.bad(file, None, "", message)
         tables.note_unused()
         if not usable and not opened.problems:
@@ -145,7 +145,7 @@ class FolderDataset(Dataset):
 
     def _file(self, name: str) -> str:
         """Return a file's name as messages show it."""
-        return printable(name if self.folder == "." else f"{self.folder}/{name}", 120)
+        return shortened(name if self.folder == "." else f"{self.folder}/{name}", 120)
 
     def example(self, question: FolderQuestion) -> Example:
         """Return the example of a question."""

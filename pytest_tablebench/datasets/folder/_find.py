@@ -15,7 +15,6 @@ from pytest_tablebench.datasets.files import PULL_RECORD
 from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
 
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
@@ -35,10 +34,10 @@ def folder_datasets(
         dataset = _open(data, place)
         name = dataset.name
         if name in places or name in taken:
-            other = f"{printable(places[name])} and " if name in places else ""
+            other = f"{places[name]} and " if name in places else ""
             both = "have the same name" if other else "has the name of a built-in dataset"
             raise SettingsError(
-                f"{printable(str(data))}: {other}{printable(place)} {both}, {printable(name)}; set "
+                f"{data}: {other}{place} {both}, {name}; set "
                 f'another one in {SETTINGS_FILE}: name = "..."'
             )
         places[name] = place

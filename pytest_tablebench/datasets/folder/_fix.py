@@ -23,7 +23,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table_part import tables_in
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 
 def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
@@ -75,7 +75,7 @@ def _fix_questions(
         _write(tables, file, write(text, again, ids))
     return [
         *(f"{file}, row {n}: removed, because it repeats row {m}" for n, m in again.items()),
-        *(f"{file}, row {n}: id changed to {printable(name, 80)}" for n, name in ids.items()),
+        *(f"{file}, row {n}: id changed to {shortened(name, 80)}" for n, name in ids.items()),
     ]
 
 
@@ -130,7 +130,7 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
     fixed = _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows))
     _write(tables, name, declared_line(text) + fixed)
     gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
-    return [f"{printable(name, 80)}: column {n} removed, because it is empty" for n in gone]
+    return [f"{shortened(name, 80)}: column {n} removed, because it is empty" for n in gone]
 
 
 def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_tablebench.datasets.folder._parts import FileLines, place_of
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 _MARK = re.compile(r"<!--|-->|<(/?)(table|script|style|template|noscript)(?![\w-])", re.IGNORECASE)
 _MOST_READ = 3
@@ -81,5 +81,5 @@ def _outer_tables(text: str) -> list[int]:
 
 
 def _names(table: Table) -> str:
-    names = [printable(str(name), 30) for name in table.header if str(name).strip()]
+    names = [shortened(str(name), 30) for name in table.header if str(name).strip()]
     return f"of {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}"

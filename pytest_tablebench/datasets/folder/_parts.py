@@ -19,7 +19,7 @@ from pytest_tablebench.tables.table_part import (
     labelled_area,
     tables_in,
 )
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class FileLines:
         area = area_of(text)
         if area is None or area.bottom >= self.rows[-1] or area.right >= self.columns[-1]:
             raise DataError(
-                f"range = {printable(text, 40)!r} is beyond the last cell, "
+                f"range = {shortened(text, 40)!r} is beyond the last cell, "
                 f"{column_letters(self.columns[-1] - 1)}{self.rows[-1]}"
             )
         inside = Area(
@@ -72,7 +72,7 @@ class FileLines:
             bisect_right(self.columns, area.right + 1) - 1,
         )
         if inside.top > inside.bottom or inside.left > inside.right:
-            raise DataError(f"range = {printable(text, 40)!r} has only hidden cells")
+            raise DataError(f"range = {shortened(text, 40)!r} has only hidden cells")
         return inside
 
     def range_of(self, area: Area) -> str:
@@ -109,14 +109,14 @@ class FileLines:
         elif title and len(areas) < 2:
             text = next((text for text in map(one_line, self.lines[0]) if text), "")
             yield (
-                f"{printable(text, 40)!r} in row {self.rows[0]} looks like a title and is sent as "
+                f"{shortened(text, 40)!r} in row {self.rows[0]} looks like a title and is sent as "
                 f"the header; header_row = {self.rows[title]} {where} takes the names below it"
             )
 
 
 def place_of(key: str) -> str:
     """Return where the settings of a file are, for messages."""
-    return f'under [tables."{printable(key, 80)}"] in tablebench.toml'
+    return f'under [tables."{shortened(key, 80)}"] in tablebench.toml'
 
 
 def part_of(parts: Mapping[str, TablePart], *names: str) -> tuple[str, TablePart]:

@@ -14,7 +14,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import known_names, shortened
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -100,7 +100,7 @@ def _records(
 def _check_header(file: str, header: list[str]) -> None:
     for name in header:
         if name not in COLUMNS:
-            shown = printable(name, 40)
+            shown = shortened(name, 40)
             raise DataError(f"{file}: unknown column {shown!r}; {known_names(name, COLUMNS)}")
     for name in ("question", "answer"):
         if name not in header:
@@ -116,13 +116,13 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
         try:
             row = parsed_json(line)
         except ValueError as error:
-            yield number, BadRowError("row", f"is not JSON: {printable(str(error), 120)}")
+            yield number, BadRowError("row", f"is not JSON: {shortened(str(error), 120)}")
             continue
         unknown = [name for name in row if name not in COLUMNS] if isinstance(row, dict) else []
         if not isinstance(row, dict):
             yield number, BadRowError("row", "must be an object")
         elif unknown:
-            shown = printable(unknown[0], 40)
+            shown = shortened(unknown[0], 40)
             yield number, BadRowError(shown, f"is not a column; {known_names(shown, COLUMNS)}")
         else:
             yield number, row
@@ -179,7 +179,7 @@ def _is_in_table(text: str) -> bool:
         return True
     if text.lower() in {"no", "false"}:
         return False
-    raise BadRowError("in_table", f"is {printable(text, 40)!r}; write yes or no")
+    raise BadRowError("in_table", f"is {shortened(text, 40)!r}; write yes or no")
 
 
 def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, str]:
@@ -214,7 +214,7 @@ def _facts(row: Raw) -> dict[str, list[str]]:
     name = next((name for name, facts in stated.items() if facts), None)
     metric = _text(row.get("metric"))
     if name is not None and metric not in {"", "facts", "free_text"}:
-        raise BadRowError(name, f"is for free text; leave out the metric {printable(metric, 40)!r}")
+        raise BadRowError(name, f"is for free text; leave out the metric {shortened(metric, 40)!r}")
     if name is None and metric == "facts":
         raise BadRowError("metric", "facts needs the column must or must_not")
     return {} if name is None else stated
@@ -337,7 +337,7 @@ def _aliases(value: Any, answers: tuple[str, ...]) -> dict[str, tuple[str, ...]]
     if isinstance(value, dict):
         for answer in value:
             if answer not in answers:
-                raise BadRowError("aliases", f"{printable(answer, 40)!r} is not one of the answers")
+                raise BadRowError("aliases", f"{shortened(answer, 40)!r} is not one of the answers")
         return {answer: tuple(_items(others, "aliases")) for answer, others in value.items()}
     others = tuple(_items(value, "aliases"))
     if others and len(answers) > 1:

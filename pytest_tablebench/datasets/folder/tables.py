@@ -23,7 +23,7 @@ from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError, missing_package
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_part import TablePart, area_of, cut
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 MOST_UNPACKED = 1 << 30
 """The most bytes of an unpacked Parquet file."""
@@ -79,10 +79,10 @@ class FolderTables:
         written = PurePosixPath(name.replace("\\", "/"))
         absolute = written.is_absolute() or PureWindowsPath(name).is_absolute()
         if absolute or ".." in written.parts:
-            raise DataError(f"{printable(name, 80)}: name a file inside the folder, without ..")
+            raise DataError(f"{shortened(name, 80)}: name a file inside the folder, without ..")
         path = inside(self.folder, name)
         if not path.is_file():
-            raise DataError(f"{printable(name, 80)} does not exist in the folder{self._near(name)}")
+            raise DataError(f"{shortened(name, 80)} does not exist in the folder{self._near(name)}")
         return path
 
     def _near(self, name: str) -> str:
@@ -96,7 +96,7 @@ class FolderTables:
         by_case = {existing.casefold(): existing for existing in sorted(names)}
         folded_name = name.replace("\\", "/").casefold()
         near = difflib.get_close_matches(folded_name, by_case, n=1, cutoff=0.6)
-        return f"; did you mean {printable(by_case[near[0]], 80)}?" if near else ""
+        return f"; did you mean {shortened(by_case[near[0]], 80)}?" if near else ""
 
     def text(self, name: str) -> str:
         """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
@@ -107,7 +107,7 @@ class FolderTables:
             raise _named(name, error) from None
         self._read(name, path)
         if encoding is not None:
-            self.notes.append(f"{printable(name, 80)} was read as {encoding}")
+            self.notes.append(f"{shortened(name, 80)} was read as {encoding}")
         return text
 
     def table(self, written: str) -> Table:
@@ -142,16 +142,16 @@ class FolderTables:
     def note_unused(self) -> None:
         """Add a note for visible sheets that no question names, and for settings of no table."""
         for key in sorted(self._unused_parts):
-            self.notes.append(f'[tables."{printable(key, 80)}"]: no question names such a table')
+            self.notes.append(f'[tables."{shortened(key, 80)}"]: no question names such a table')
         for name, (named, visible) in self._sheets.items():
             unused = sorted(visible - named)
             if unused:
-                names = ", ".join(repr(printable(sheet, 40)) for sheet in unused[:3])
+                names = ", ".join(repr(shortened(sheet, 40)) for sheet in unused[:3])
                 more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
                 self.notes.append(
-                    f"{printable(name, 80)}: no question names the sheets {names}{more}"
+                    f"{shortened(name, 80)}: no question names the sheets {names}{more}"
                     if len(unused) > 1
-                    else f"{printable(name, 80)}: no question names the sheet {names}"
+                    else f"{shortened(name, 80)}: no question names the sheet {names}"
                 )
 
     def _workbook(self, written: str, name: str, sheet: str, path: Path) -> Table:
@@ -179,12 +179,12 @@ class FolderTables:
         kind = PurePosixPath(name).suffix.lower()
         if kind not in TABLE_KINDS:
             raise DataError(
-                f"{printable(name, 80)}: a table must be a file of {', '.join(TABLE_KINDS)}"
+                f"{shortened(name, 80)}: a table must be a file of {', '.join(TABLE_KINDS)}"
             )
         if sheet and kind in _WITHOUT_SHEETS and written not in self._parts:
             raise DataError(
-                f"{printable(name, 80)}: only a workbook has sheets; leave out "
-                f"{printable(f'#{sheet}', 40)!r}, or choose a table {place_of(written)}"
+                f"{shortened(name, 80)}: only a workbook has sheets; leave out "
+                f"{shortened(f'#{sheet}', 40)!r}, or choose a table {place_of(written)}"
             )
         if kind in {".csv", ".tsv", ".html", ".htm"}:
             text = self.text(name)
@@ -212,7 +212,7 @@ class FolderTables:
         return key, part
 
     def _note(self, written: str, remarks: Iterable[str]) -> None:
-        self.notes += [f"{printable(written, 80)}: {remark}" for remark in remarks]
+        self.notes += [f"{shortened(written, 80)}: {remark}" for remark in remarks]
 
     def _page(self, written: str, text: str) -> Table:
         key, part = self.part(written)
@@ -255,7 +255,7 @@ def split_sheet(written: str) -> tuple[str, str]:
 
 
 def _named(name: str, error: Exception) -> DataError:
-    message, shown = str(error), printable(name, 80)
+    message, shown = str(error), shortened(name, 80)
     return DataError(message if message.startswith(shown) else f"{shown}: {message}")
 
 
@@ -295,4 +295,4 @@ def _parquet(path: Path) -> Table:
     except DataError:
         raise
     except Exception as error:  # a damaged file can raise nearly any exception
-        raise DataError(f"cannot be read as Parquet: {printable(str(error), 120)}") from None
+        raise DataError(f"cannot be read as Parquet: {shortened(str(error), 120)}") from None

@@ -26,7 +26,7 @@ from pytest_tablebench.tables.readers import (
 from pytest_tablebench.tables.sheet_view import SheetView, show_sheet
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.workbook_package import MAX_UNPACKED
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -77,7 +77,7 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
         shown = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
         if chosen not in shown and (sheet is not None or not shown):
             raise DataError(
-                f"sheet {printable(chosen.title, 40)!r} is hidden; show it, or write "
+                f"sheet {shortened(chosen.title, 40)!r} is hidden; show it, or write "
                 f"include_hidden = true in tablebench.toml"
             )
         chosen = chosen if chosen in shown else shown[0]
@@ -131,7 +131,7 @@ def _notes(view: SheetView, hidden_sheets: int) -> Iterator[str]:
             f"{' and '.join(hidden)} not sent; include_hidden = true in tablebench.toml sends them"
         )
     if view.unreadable:
-        codes = ", ".join(repr(printable(code, 40)) for code in view.unreadable[:3])
+        codes = ", ".join(repr(shortened(code, 40)) for code in view.unreadable[:3])
         yield f"number formats that are not understood: {codes}; the stored values are sent"
 
 

@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.files import inside
 from pytest_tablebench.datasets.pull._lock import os_error
 from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 CHUNK = 64 * 1024
 
@@ -55,7 +55,7 @@ def unpack(
                     continue
                 _check(archive, member, name, into)
                 if name in names:
-                    raise DataError(f"{archive}: contains {printable(name, 80)} twice")
+                    raise DataError(f"{archive}: contains {shortened(name, 80)} twice")
                 names.add(name)
                 stream.budget = member.size
                 _write(tar, member, inside(into, name))
@@ -66,7 +66,7 @@ def unpack(
     except (
         tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError
     ) as error:  # fmt: skip
-        why = printable(str(error), 200)
+        why = shortened(str(error), 200)
         raise DataError(f"{archive}: damaged archive: {why}; pull again") from None
     except OSError as error:
         raise os_error(into, error) from None
@@ -116,7 +116,7 @@ def _members(
 
 
 def _check(archive: Path, member: tarfile.TarInfo, name: str, into: Path) -> None:
-    shown = printable(name, 80)
+    shown = shortened(name, 80)
     if len(name) > MAX_NAME:
         raise DataError(f"{archive}: {shown} is longer than {MAX_NAME} characters")
     if not member.isreg() or member.issparse():

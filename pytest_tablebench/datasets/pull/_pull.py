@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.pull._transfer import MAX_BYTES, Transfer
 from pytest_tablebench.datasets.pull._upstream import SERVERS, Upstream
 from pytest_tablebench.datasets.pull.known import UPSTREAM
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 
 def sources(
@@ -113,6 +113,6 @@ def _endpoint(setting: str | None, default: str, variable: str) -> str:
     address = (setting or os.environ.get(variable) or default).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise SettingsError(
-            f"{variable} takes an address such as {default}, not {printable(address, 80)!r}"
+            f"{variable} takes an address such as {default}, not {shortened(address, 80)!r}"
         )
     return address

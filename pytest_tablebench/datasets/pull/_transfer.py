@@ -30,7 +30,7 @@ from pytest_tablebench.datasets.pull._replies import (
     is_page,
 )
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     import requests
@@ -301,12 +301,12 @@ def _run(body: _PartWriter, done: Future[None]) -> None:
         done.set_exception(PassingFailure("the connection broke off"))
     except (requests.ConnectionError, requests.Timeout) as error:
         # The innermost reason comes last, such as `[Errno 111] Connection refused`.
-        reason = printable(str(error).rpartition(": ")[2].strip("\"')"), 200)
+        reason = shortened(str(error).rpartition(": ")[2].strip("\"')"), 200)
         late = "timed out" in str(error)
         message = "no answer in time" if late else f"the connection failed: {reason}"
         done.set_exception(PassingFailure(message))
     except (requests.RequestException, ValueError) as error:
-        done.set_exception(DataError(f"{body.subject}: {printable(str(error), 200)}"))
+        done.set_exception(DataError(f"{body.subject}: {shortened(str(error), 200)}"))
     except BaseException as error:
         done.set_exception(error)
     finally:

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 CHARTS = "Visualization"
 QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", CHARTS)
@@ -159,7 +159,7 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
     if doubled:
         version.notes.append(
             f"{len(doubled)} id{'s' if len(doubled) > 1 else ''} on more than one row, "
-            f"numbered from the second on: {printable(', '.join(doubled[:3]), 120)}"
+            f"numbered from the second on: {shortened(', '.join(doubled[:3]), 120)}"
         )
     return version
 
@@ -190,7 +190,7 @@ def _one_instruction(
     chosen = "DP" if "DP" in present else present[0]
     if chosen != "DP":
         version.notes.append(
-            f"{version.file} has no row of instruction type DP: {printable(chosen, 20)} is used "
+            f"{version.file} has no row of instruction type DP: {shortened(chosen, 20)} is used "
             f"instead (same questions, and its instruction is not used)"
         )
     kept = []

@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 _SUFFIXES = (".json", ".jsonl")
 _INSTRUCTIONS = "instructions.jsonl"
@@ -132,7 +132,7 @@ def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
         raise BadRowError("answer", "is missing: there is nothing to compare with")
     return Sample(
         id="|".join([*parts, name]),
-        place=f"{printable(where.as_posix(), 120)}, row {number}",
+        place=f"{shortened(where.as_posix(), 120)}, row {number}",
         question=question,
         answer=str(answer),
         number=_number(row.get("number_answer")),

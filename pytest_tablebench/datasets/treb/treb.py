@@ -35,7 +35,7 @@ from pytest_tablebench.datasets.treb._tables import as_given, table_name, tables
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 FOLDER = "treb"
 
@@ -189,7 +189,7 @@ class TReB(FileDataset[SampleInFolder]):
         if self.subtask.is_listed:
             return ()
         return (
-            f"{printable(self.subtask.name, 80)} is not a known subtask; it is asked and "
+            f"{shortened(self.subtask.name, 80)} is not a known subtask; it is asked and "
             f"scored by the defaults",
         )
 
@@ -206,7 +206,7 @@ class TReB(FileDataset[SampleInFolder]):
             for number, subtask, row in samples_in(path):
                 if subtask is None or dataset_name(subtask) == self.name:
                     make = partial(sample_of, row, path, opened.folder, number)
-                    sample = opened.checked(printable(name, 120), number, make, seen)
+                    sample = opened.checked(shortened(name, 120), number, make, seen)
                     if sample is not None:
                         yield SampleInFolder(sample, opened.folder, opened.compat)
 

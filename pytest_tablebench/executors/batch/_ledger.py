@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.errors import PENDING, ModelError, SettingsError
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 FOLDER = "batches"
 SCHEMA = 1
@@ -103,7 +103,7 @@ class Ledger:
             lock.acquire(timeout=0)
         except Timeout:
             raise SettingsError(
-                f"--bench-executor batch: another run uses {printable(str(self.folder))}; "
+                f"--bench-executor batch: another run uses {self.folder}; "
                 f"wait until it ends, or use another --bench-store"
             ) from None
         self._lock = lock
@@ -124,7 +124,7 @@ class Ledger:
                 batches.append(Batch(**fields))
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise SettingsError(
-                    f"{printable(str(path))} cannot be read ({printable(str(error), 100)}); check "
+                    f"{path} cannot be read ({shortened(str(error), 100)}); check "
                     f"the provider's list of batches, and remove the file if none is in progress"
                 ) from None
         return sorted(batches, key=lambda batch: batch.made)
@@ -226,9 +226,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except (OSError, ValueError, TypeError) as error:
-        raise SettingsError(
-            f"{printable(str(path))} cannot be read ({printable(str(error), 100)})"
-        ) from None
+        raise SettingsError(f"{path} cannot be read ({shortened(str(error), 100)})") from None
 
 
 def pending(model: str) -> ModelError:

@@ -17,7 +17,7 @@ from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher
 from pytest_tablebench.executors._process import ModuleProcess, last_line, processors
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 SERVER = "pytest_tablebench.models.gguf.serve"
 
@@ -135,9 +135,10 @@ class _ModelServer:
         if not self._stopped:
             did = "ended" if self.url is not None else "did not start"
             code = process.returncode
-            output = printable(last_line(self._errors), 200) or "nothing"
-            name = printable(self._name, 80)
-            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {output}"
+            output = shortened(last_line(self._errors), 200) or "nothing"
+            self.ended = (
+                f"the server of {self._name} {did} (exit code {code}); it last said: {output}"
+            )
             self._notify()
         self._errors.close()
 

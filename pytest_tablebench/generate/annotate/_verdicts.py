@@ -13,7 +13,7 @@ from typing import Literal
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate._review import CRITERIA, REVIEW, REVIEWERS, column, plain
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 State = Literal["accepted", "rejected", "disputed", "half reviewed", "not reviewed"]
 STATES: tuple[State, ...] = ("accepted", "rejected", "disputed", "half reviewed", "not reviewed")
@@ -97,7 +97,7 @@ def _marks(path: Path, line: int, row: Mapping[str, str | None], reviewer: int) 
         text = (value or "").strip().casefold()
         if text and text not in _YES | _NO:
             raise DataError(
-                f"{path}, row {line}, {name}: write yes or no, not {printable(text, 40)!r}"
+                f"{path}, row {line}, {name}: write yes or no, not {shortened(text, 40)!r}"
             )
         marks[criterion] = text in _YES if text else None
     return marks
@@ -135,9 +135,7 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
         for name in dict.fromkeys(row.get("table") or "" for row in kept):
             source = real_path(folder / name)
             if not source.is_relative_to(real_path(folder)) or not source.is_file():
-                raise DataError(
-                    f"{folder / 'questions.csv'}: the table {printable(name)} does not exist"
-                )
+                raise DataError(f"{folder / 'questions.csv'}: the table {name} does not exist")
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(source.read_bytes())
         settings = folder / "tablebench.toml"

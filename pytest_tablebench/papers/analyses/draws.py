@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.papers.analyses.grid import ScoreGrid
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list
         return [places[name] for name in names]
     except KeyError as error:
         raise SettingsError(
-            f"params: {where} has {printable(repr(error.args[0]), 80)}, which no record has"
+            f"params: {where} has {shortened(repr(error.args[0]), 80)}, which no record has"
         ) from None
 
 

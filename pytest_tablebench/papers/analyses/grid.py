@@ -13,7 +13,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.arrays import np
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers, Places
@@ -104,7 +103,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         *modes, last = (axis.name for axis in MODES)
         dataset, case = (table.case(doubled[0], *axes) for axes in (["dataset"], _AXES))
         raise DataError(
-            f"dataset {printable(dataset)}: {printable(case)} occurs more than once; "
+            f"dataset {dataset}: {case} occurs more than once; "
             f"analyse the records of one run, {', '.join(modes)} and {last} at a time"
         )
     altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]

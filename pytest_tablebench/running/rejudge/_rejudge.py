@@ -30,7 +30,7 @@ from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, totals_with
 from pytest_tablebench.running.rejudge._overlay import REMOVED, Overlay, without_overlay
 from pytest_tablebench.running.rejudge._scorer import SAME, Opener, Scorer, rescorable, under
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def _threshold(record: Record, thresholds: Mapping[str, float], registry: Regist
     if record.passed != (record.score >= limit):
         raise SettingsError(
             f"{record.dataset}: the run was not judged by the threshold {limit:g} (case "
-            f"{printable(record.case_id, 120)} has score {record.score:g} and "
+            f"{record.case_id} has score {record.score:g} and "
             f"{'passed' if record.passed else 'failed'}); set its threshold with "
             f"--bench-threshold={record.dataset}=X"
         )

@@ -38,7 +38,7 @@ from pytest_tablebench.running.rejudge._judge import StoredJudge, with_judge_ste
 from pytest_tablebench.running.scoring import judge_example, score_by
 from pytest_tablebench.strategies import PARSED, answer_place, texts_of
 from pytest_tablebench.tables.table_file import TableFile
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source
@@ -100,7 +100,7 @@ class Opener:
         """Open a dataset. Raises `DataMissing`, or `DataError` for a file that differs."""
         if name not in self.registry.datasets:
             raise SettingsError(
-                f"dataset {printable(name, 80)!r} is neither built in nor a folder of "
+                f"dataset {name!r} is neither built in nor a folder of "
                 f"{self.data}, so its answers cannot be scored again: name the conftest.py that "
                 f"registers it with --plugin FILE, or leave out --bench-compat to change only "
                 f"thresholds and gates"
@@ -123,9 +123,9 @@ class Opener:
         for file, digest in recorded.items():
             if files.get(file) != digest:
                 raise DataError(
-                    f"{name}: {printable(str(file), 120)} in {folder} is not the file that the run "
+                    f"{name}: {file} in {folder} is not the file that the run "
                     f"used (SHA-256 {str(files.get(file, 'none'))[:12]}, the run had "
-                    f"{printable(str(digest), 12)}); name the folder with that data: "
+                    f"{shortened(str(digest), 12)}); name the folder with that data: "
                     f"--bench-data=DIR"
                 )
 
@@ -331,5 +331,5 @@ class Scorer:
                 registry, record.metric, *texts, compat=compat, context=example.context
             )
         if scored is None:
-            raise SettingsError(f"dataset {printable(record.dataset, 80)!r} has no metric")
+            raise SettingsError(f"dataset {record.dataset!r} has no metric")
         return judged.prediction, scored

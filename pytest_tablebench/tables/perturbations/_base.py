@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
-from pytest_tablebench.util.names import counted, printable, unknown_name
+from pytest_tablebench.util.names import counted, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
 Perturbation = Callable[..., Any]
@@ -111,7 +111,7 @@ def _check_arguments(function: Perturbation, name: str, arguments: Mapping[str, 
             problem = (
                 unknown_name("argument", key, allowed)
                 if allowed
-                else f"it takes no arguments; remove {printable(key)!r}"
+                else f"it takes no arguments; remove {key!r}"
             )
             raise SettingsError(f"perturbation {name!r}: {problem}")
 
