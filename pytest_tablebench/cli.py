@@ -39,7 +39,7 @@ from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
 from pytest_tablebench.commands.outputs import print_lines, show_answer
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import printable, shortened
 from pytest_tablebench.util.notices import Notices
 
 
@@ -160,12 +160,9 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
     from pytest_tablebench.datasets.pull.known import known_sources
     from pytest_tablebench.running.builtins import command_registry
 
-    def say(line: str) -> None:
-        print(printable(line), flush=True)
-
     folder = Settings(data=data).data_folder()
     upstreams = known_sources(command_registry(folder).datasets.values())
-    pull(names, folder, say=say, upstreams=upstreams)
+    pull(names, folder, say=lambda line: print_lines([line]), upstreams=upstreams)
 
 
 def _list(data: Path | None) -> None:
@@ -174,17 +171,18 @@ def _list(data: Path | None) -> None:
 
     folder = Settings(data=data).data_folder()
     registry = command_registry(folder)
-    print(f"datasets (data folder {folder})")
+    lines = [f"datasets (data folder {folder})"]
     names = max(map(len, registry.datasets))
     benchmarks = max(len(dataset.benchmark) for dataset in registry.datasets.values())
     for name, dataset in registry.datasets.items():
         state, why = data_state(dataset, folder)
-        text = printable(f"{state}; {why}" if why else state)
-        licence = printable(dataset.licence_name.partition(" (")[0] or "-", 20)
-        print(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {licence:<20} {text}")
-    print("serializers\n  " + " ".join(registry.serializers))
+        text = f"{state}; {why}" if why else state
+        licence = shortened(dataset.licence_name.partition(" (")[0] or "-", 20)
+        lines.append(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {licence:<20} {text}")
+    lines += ["serializers", f"  {' '.join(registry.serializers)}"]
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]
-    print("perturbations\n  " + " ".join(grid) + "\n  outside the grid: " + " ".join(extra))
+    lines += ["perturbations", f"  {' '.join(grid)}", f"  outside the grid: {' '.join(extra)}"]
     models = "lexical", "ocr", "smollm2", "scripted:FILE"
-    print("built-in models\n  " + " ".join(f"tablebench/{name}" for name in models) + " gguf:FILE")
+    names_shown = " ".join(f"tablebench/{name}" for name in models)
+    print_lines([*lines, "built-in models", f"  {names_shown} gguf:FILE"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import Origin, shares, write_folder
-from pytest_tablebench.commands.outputs import add_yes
+from pytest_tablebench.commands.outputs import add_yes, print_note
 from pytest_tablebench.errors import DataError, ModelError, SettingsError
 from pytest_tablebench.util.names import counted
 
@@ -103,7 +102,7 @@ def open_client(options: argparse.Namespace, models: Sequence[str]) -> Iterator[
         yield client
     finally:
         for problem in client.close():
-            sys.stderr.write(f"note: {problem}\n")
+            print_note(problem)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

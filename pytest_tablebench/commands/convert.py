@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import print_note
 from pytest_tablebench.errors import DataError, SettingsError, writing
 from pytest_tablebench.util.files import real_path
 
@@ -82,5 +82,5 @@ def _table(written: str) -> Table:
     tables = FolderDataset("", ".", "", description).table_reader(folder)
     table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
     for note in tables.notes:
-        sys.stderr.write(f"note: {note}\n")
+        print_note(note)
     return table

@@ -94,6 +94,11 @@ def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
+def print_note(text: str) -> None:
+    """Print a note on the standard error; its control characters become visible escapes."""
+    sys.stderr.write(f"note: {printable(text)}\n")
+
+
 def write_outputs(options: argparse.Namespace, answer: CommandAnswer) -> Iterator[str]:
     """Write the files that options name, and yield a line for each."""
     from pytest_tablebench.documents.html import save_document

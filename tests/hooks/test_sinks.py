@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_tablebench import cli
-from pytest_tablebench.commands.outputs import print_lines
+from pytest_tablebench.commands.outputs import print_lines, print_note
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks.escaping import HarmlessWarnings, write_lines, write_title
 from pytest_tablebench.hooks.progress import ProgressLine
@@ -81,13 +81,14 @@ def test_notices_are_escaped_for_listeners_and_for_the_standard_error(text, capl
     with caplog.at_level(logging.WARNING):
         notice(text)
     notices.close()
-    assert_harmless(*notices.texts)
-    assert_harmless(*caplog.messages)
+    for printed in (*notices.texts, *caplog.messages):
+        assert_harmless(printed)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_lines_and_errors_of_commands_are_escaped(text, capsys, monkeypatch):
     print_lines([text])
+    print_note(text)
 
     def fail(*_):
         raise SettingsError(f"{text} is wrong")
@@ -95,9 +96,9 @@ def test_lines_and_errors_of_commands_are_escaped(text, capsys, monkeypatch):
     monkeypatch.setattr(cli, "_list", fail)
     assert cli.main(["list"]) == 2
     printed = capsys.readouterr()
-    for stream in printed:
-        assert_harmless(stream)
-        assert stream.count("\n") == 1
+    assert_harmless(printed.out)
+    assert_harmless(printed.err)
+    assert (printed.out + printed.err).count("\n") == 3
 
 
 class Progress(ProgressLine):
