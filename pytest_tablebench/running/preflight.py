@@ -144,7 +144,7 @@ def check_tools(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
         entry = entry_of(owner, model.removeprefix(f"{owner}/"))
         if entry is not None and not entry.get("supports_function_calling"):
             raise SettingsError(
-                f"{printable(model, 80)} calls no tools by litellm's table of models; name another "
+                f"{model} calls no tools by litellm's table of models; name another "
                 f"model, or another --bench-strategy"
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_lines_and_titles_on_the_terminal_of_pytest_stay_on_one_line(text):
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_refusals_and_warnings_of_pytest_are_escaped(text):
     assert_harmless(str(usage_error(SettingsError(f"--bench-gate: {text}"))))
-    warning = SimpleNamespace(message=UserWarning(text))
+    warning: Any = SimpleNamespace(message=UserWarning(text))
     HarmlessWarnings().pytest_warning_recorded(warning)
     assert_harmless(str(warning.message))
 
@@ -108,14 +109,15 @@ class Progress(ProgressLine):
 
     def __init__(self, terminal: Terminal, text: str) -> None:
         self.terminal, self._waiting = terminal, text
-        self._progress = SimpleNamespace(
+        progress: Any = SimpleNamespace(
             due=lambda *_: True, text=lambda *_, waiting, spent: waiting
         )
+        self._progress = progress
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_progress_lines_are_escaped(text):
     terminal = Terminal()
-    writer = SimpleNamespace(facts={}, done=1, counts={}, spent_text=lambda: "")
+    writer: Any = SimpleNamespace(facts={}, done=1, counts={}, spent_text=lambda: "")
     Progress(terminal, text).show(writer)
     assert_harmless(terminal.text)
