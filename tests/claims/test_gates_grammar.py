@@ -160,6 +160,3 @@ def test_hostile_text_is_refused_quickly_and_escaped():
             parse_gate(text)
         assert len(str(caught.value)) < 400
     assert time.process_time() - start < 2
-    with pytest.raises(SettingsError, match=r"x1b\[31m") as caught:
-        parse_gate("\x1b[31md.performance >= 1")
-    assert "\x1b" not in str(caught.value)

@@ -267,12 +267,6 @@ def test_check_refuses_a_folder_without_a_dataset(
     assert "no dataset in" in capsys.readouterr().err
 
 
-def test_output_of_check_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_folder(tmp_path / "mine", question("Where?", "\x1b[31mred"))
-    assert main(["check", str(tmp_path)]) == 1
-    assert "\x1b" not in capsys.readouterr().out
-
-
 def test_fix_corrects_only_unambiguous_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
