@@ -55,5 +55,5 @@ def shots(raw: RawOption) -> Shots | int:
 def _refused(raw: RawOption) -> SettingsError:
     return SettingsError(
         f"{raw.flag} takes a whole number from 0, or numbers by dataset and one for the rest "
-        f"(wikitq=1,5), not {raw.value!r}"
+        f"(wikitq=1,5), not {str(raw.value)!r}"
     )

@@ -235,7 +235,7 @@ def switch(raw: RawOption) -> bool:
     if text in {"false", "no", "off", "0"}:
         return False
     key = raw.flag.lstrip("-").replace("-", "_")
-    raise SettingsError(f"{key} takes true or false, not {raw.value!r}")
+    raise SettingsError(f"{key} takes true or false, not {str(raw.value)!r}")
 
 
 def switch_off(raw: RawOption) -> bool:
