@@ -25,11 +25,11 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from pytest_tablebench.audit.normal_form import number_in, shown_number
 from pytest_tablebench.audit.ranking import audit_runs
 from pytest_tablebench.audit.suspects import Suspect
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Dataset, Example, Source, SourceFacts, open_dataset
+from pytest_tablebench.metrics.normal_form import number_in, shown_number
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.running.builtins import builtin_registry

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pytest_tablebench.audit.normal_form import answer_text, joined_form
 from pytest_tablebench.audit.suspects import AnswerGroup
 from pytest_tablebench.datasets import Example
+from pytest_tablebench.metrics.normal_form import answer_text, joined_form
 from pytest_tablebench.tables.table import Table
 
 FEWEST_VOTERS = 2

@@ -20,10 +20,10 @@ from pytest_tablebench.audit.ballots import AuditedExample
 from pytest_tablebench.audit.collect import Collected, collect
 from pytest_tablebench.audit.evidence import REASONS
 from pytest_tablebench.audit.evidence.derivation import derived_answer
-from pytest_tablebench.audit.normal_form import normal_form
 from pytest_tablebench.audit.suspects import Evidence, Suspect
 from pytest_tablebench.audit.truth_rows import Ballot
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.results.folder import read_facts
 from pytest_tablebench.running.builtins import command_plugins, registry_with
 from pytest_tablebench.tables.content import STRUCTURE

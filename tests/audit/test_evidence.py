@@ -16,8 +16,8 @@ from pytest_tablebench.audit.evidence.other_golds import other_golds
 from pytest_tablebench.audit.evidence.programs import programs
 from pytest_tablebench.audit.evidence.totals import unequal_totals
 from pytest_tablebench.audit.evidence.units import units
-from pytest_tablebench.audit.normal_form import normal_form
 from pytest_tablebench.datasets.starter.starter import Starter
+from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.tables.table import Table
 from tests.audit.audit_runs import audited, table_example
 

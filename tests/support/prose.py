@@ -51,7 +51,7 @@ QUOTED: frozenset[str] = frozenset(
         "pytest_tablebench/metrics/_sentences.py",
         "pytest_tablebench/metrics/_treb_scores.py",
         "pytest_tablebench/metrics/_typed_vocabulary.py",
-        "pytest_tablebench/models/lexical/_words.py",
+        "pytest_tablebench/models/lexical/rules.py",
         "pytest_tablebench/papers/analyses/contrasts.py",
         "pytest_tablebench/strategies/_icot.py",
         "pytest_tablebench/strategies/_pot.py",

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from pytest_tablebench.audit.ballots import FEWEST_VOTERS, AuditedExample
-from pytest_tablebench.audit.evidence.columns import cell_number
-from pytest_tablebench.audit.normal_form import normal_form, number_in, words_of
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.metrics.normal_form import normal_form, number_in, words_of
 from pytest_tablebench.metrics.typed_numbers import numbers_in
+from pytest_tablebench.models.lexical.rules import cell_number
 
 COPYING = frozenset({"wikitq", "tatqa", "typed_answer", "exact_match", "tablebench", "realhit"})
 """The metrics of datasets whose answers in words are copied from the input."""

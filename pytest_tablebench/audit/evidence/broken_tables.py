@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_tablebench.audit.ballots import AuditedExample
-from pytest_tablebench.audit.evidence.columns import cell_number
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.models.lexical.rules import cell_number
 from pytest_tablebench.tables.table import Table
 
 _WEIGHT = 0.8

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_tablebench.audit.ballots import AuditedExample
-from pytest_tablebench.audit.normal_form import decimals_of, number_in, shown_number, words_of
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.metrics.normal_form import decimals_of, number_in, shown_number, words_of
 from pytest_tablebench.tables.table import Table
 
 _WEIGHT = 0.5

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from pytest_tablebench.audit.ballots import FEWEST_VOTERS, AuditedExample
-from pytest_tablebench.audit.normal_form import decimals_of, number_in
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.metrics.normal_form import decimals_of, number_in
 
 _WEIGHTS = {"scale": 1.0, "sign": 1.0, "percent": 0.7, "rounding": 0.7}
 """Models make these errors too, so each is worth little without the agreement of voters."""

@@ -1,6 +1,6 @@
 """The built-in model `tablebench/lexical`, which answers by matching words.
 
-It needs only the standard library.
+`rules` has the rules that `tablebench audit` shares.
 """
 
 from pytest_tablebench.models.lexical._model import LexicalModel

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pytest_tablebench.models.base import Reply, Request
-from pytest_tablebench.models.lexical._answer import answer_question
-from pytest_tablebench.models.lexical._find_table import FoundTable, find_table
-from pytest_tablebench.models.lexical._loose import answer_loosely, bears_out_loosely
-from pytest_tablebench.models.lexical._question import find_question
-from pytest_tablebench.models.lexical._statement import bears_out
+from pytest_tablebench.models.lexical._guess import guess, next_word, number_text, supports
+from pytest_tablebench.models.lexical._prompt import PromptTable, find_question, find_table
+from pytest_tablebench.models.lexical.rules import derive
 
 MARKER = "[Final Answer]:"
 
@@ -43,20 +41,27 @@ def answer(prompt: str) -> str:
 
     If the prompt asks for the marker, the answer follows it.
     """
-    table = find_table(prompt)
-    answer = _answer(prompt, table)
-    asks = MARKER in prompt[: table.start] or MARKER in prompt[table.end :]
+    shown = find_table(prompt)
+    answer = _answer(prompt, shown)
+    asks = MARKER in prompt[: shown.start] or MARKER in prompt[shown.end :]
     return f"{MARKER} {answer}" if asks else answer
 
 
-def _answer(prompt: str, table: FoundTable) -> str:
-    question = find_question(prompt, table)
-    loose = table.layout == "concat"
-    tokens = table.rows[0] if loose and table.rows else ()
+def _answer(prompt: str, shown: PromptTable) -> str:
+    question = find_question(prompt, shown)
     if question.verdicts is not None:
-        true = bears_out_loosely(question, tokens) if loose else bears_out(question, table)
-        return question.verdicts[0 if true else 1]
-    answer = answer_loosely(question, tokens) if loose else answer_question(question, table)
+        is_true = shown.table is not None and supports(question.text, shown.table)
+        return question.verdicts[0 if is_true else 1]
+    if shown.table is None:
+        answer = next_word(question.text, shown.words)
+    else:
+        derived = derive(question.text, shown.table)
+        if derived is None:
+            answer = guess(question.text, shown.table)
+        elif derived.rule in ("sum", "mean") and derived.number is not None:
+            answer = number_text(derived.number)
+        else:
+            answer = derived.answer
     # JSON can contain lone surrogates, which cannot be written to a file.
     clean = " ".join(answer[:MAX_ANSWER].encode("utf-8", "replace").decode().split())
     return clean or "unknown"

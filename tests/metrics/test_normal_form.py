@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.audit.normal_form import normal_form, number_in, shown_number, words_of
+from pytest_tablebench.metrics.normal_form import normal_form, number_in, shown_number, words_of
 
 
 @pytest.mark.parametrize(

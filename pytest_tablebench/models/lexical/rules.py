@@ -1,0 +1,320 @@
+"""Answer a question from a table with rules that are sure of their reading.
+
+A rule answers only if every word of the question is explained: by the operation, by the heading of
+one column, by the label of one row, by the title, or as a function word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pytest_tablebench.generate.values import is_summary
+from pytest_tablebench.metrics.normal_form import normal_form, number_in, shown_number, words_of
+from pytest_tablebench.tables.table import Table
+
+# fmt: off
+_FUNCTION = frozenset(words_of(
+    "what which whom whose how many much is are was were be been being do does did the a "
+    "an of in on at by for from to with and all any each every per there their its it this that "
+    "these those has have had according given shown listed table chart list data number amount "
+    "value entry row column overall if you as together please find calculate compute show get me "
+    "i tell"
+)) | {"who"}
+SUM = frozenset(words_of("total sum combined altogether"))
+MEAN = frozenset(words_of("average mean"))
+HIGH = frozenset(words_of("highest most largest greatest biggest maximum max"))
+LOW = frozenset(words_of("lowest least fewest smallest minimum min"))
+# fmt: on
+
+
+_NOTE = re.compile(r"\[[^\]]*\]|[*†‡]")
+
+
+def cell_number(cell: Any) -> Fraction | None:
+    """Return the number of a cell, without footnote marks."""
+    return number_in(_NOTE.sub("", str(cell)))
+
+
+_OPTIONAL = frozenset(
+    {"no", "number", "of", "the", "in", "a", "an", "and", "to", "for", "at", "by"}
+)
+
+
+def heading_words(heading: Any) -> tuple[str, ...]:
+    """Return the words of a heading that a question has to name: without its unit in brackets."""
+    text = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", str(heading).replace("\\n", " "))
+    words = words_of(text)
+    return tuple(word for word in words if word not in _OPTIONAL) or words
+
+
+_VOWELS = frozenset("aeiou")
+
+
+def is_short_for(short: str, word: str) -> bool:
+    """Return whether a word of a heading abbreviates a word: `flts` for flights, `avg`."""
+    if short == word:
+        return True
+    if len(short) < 3 or len(short) >= len(word) or short[0] != word[0] or not short.isalpha():
+        return False
+    letters = iter(word)
+    return _VOWELS.isdisjoint(short[1:]) and all(letter in letters for letter in short)
+
+
+def named_words(heading: Sequence[str], words: Sequence[str]) -> frozenset[str] | None:
+    """Return the words of a text that name a heading; None if the text does not name it whole."""
+    names = set()
+    for part in heading:
+        match = next((word for word in words if is_short_for(part, word)), None)
+        if match is None:
+            return None
+        names.add(match)
+    return frozenset(names) or None
+
+
+@dataclass(frozen=True)
+class Derived:
+    """An answer that a rule computes.
+
+    Arguments:
+        rule: `sum`, `mean`, `count`, `extreme` or `look-up`.
+        text: how it is computed, for readers.
+        number: its value; None for an answer in words.
+        cells: the table, row and column of each cell that it reads.
+    """
+
+    rule: str
+    text: str
+    answer: str
+    number: Fraction | None
+    cells: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    """A question about a table.
+
+    Arguments:
+        words: of the question.
+        explained: words that need no rule.
+        columns: the words of the question that name each column; None for a column not named.
+        rows: the numbers of the rows that count.
+    """
+
+    table: Table
+    words: tuple[str, ...]
+    explained: frozenset[str]
+    columns: tuple[frozenset[str] | None, ...]
+    rows: tuple[int, ...]
+
+    def rest(self, *explained: frozenset[str] | None) -> set[str]:
+        """Return the words that remain unexplained."""
+        return set(self.words) - self.explained.union(*filter(None, explained))
+
+    def heading(self, column: int) -> str:
+        """Return the heading of a column in one line."""
+        return " ".join(str(self.table.header[column]).replace("\\n", " ").split())
+
+    def numbers(self, column: int) -> list[Fraction] | None:
+        """Return the numbers of a column; None if it has other cells."""
+        numbers = [cell_number(self.table.rows[row][column]) for row in self.rows]
+        return (
+            [number for number in numbers if number is not None]
+            if all(number is not None for number in numbers)
+            else None
+        )
+
+    def named(self, *without: frozenset[str]) -> list[int]:
+        """Return the columns that the question names, without those that a longer name contains."""
+        used = frozenset[str]().union(*without)
+        names = {
+            column: words
+            for column, words in enumerate(self.columns)
+            if words and not words <= used
+        }
+        return [
+            column
+            for column, words in names.items()
+            if not any(words < other for other in names.values())
+        ]
+
+
+def table_question(text: str, table: Table) -> TableQuestion:
+    """Match the words of a question with the headings and rows of a table."""
+    words = words_of(text)
+    columns = tuple(named_words(heading_words(name), words) for name in table.header)
+    rows = tuple(
+        number
+        for number, row in enumerate(table.rows)
+        if any(str(cell or "").strip() for cell in row)
+        and not any(is_summary(str(cell)) for cell in row[:2])
+    )
+    explained = _FUNCTION | frozenset(words_of(table.title or ""))
+    return TableQuestion(table, words, explained, columns, rows)
+
+
+def _aggregate(
+    question: TableQuestion, trigger: frozenset[str]
+) -> tuple[int, list[Fraction]] | None:
+    """Return the one numeric column that a question aggregates over all rows."""
+    if trigger.isdisjoint(question.words) or len(question.rows) < 2:
+        return None
+    for column in question.named():
+        words = question.columns[column] or frozenset()
+        if trigger.isdisjoint(set(question.words) - words):
+            continue  # the word belongs to the heading: `Total`
+        # Other headings may be named as the things that are counted: `of all routes`.
+        others = frozenset[str]().union(*filter(None, question.columns))
+        if question.rest(trigger, others) or len(question.named()) > 2:
+            continue
+        numbers = question.numbers(column)
+        if numbers is not None and len(numeric_named(question)) == 1:
+            has_total = len(numbers) > 2 and sum(numbers[:-1]) == numbers[-1]  # in any language
+            return column, numbers[:-1] if has_total else numbers
+    return None
+
+
+def numeric_named(question: TableQuestion) -> list[int]:
+    """Return the named columns that contain only numbers."""
+    return [column for column in question.named() if question.numbers(column) is not None]
+
+
+def _cells(question: TableQuestion, *columns: int) -> tuple[tuple[int, int, int], ...]:
+    return tuple((0, row, column) for row in question.rows for column in columns)
+
+
+def _sum(question: TableQuestion) -> Derived | None:
+    aggregate = _aggregate(question, SUM)
+    if aggregate is None:
+        return None
+    column, numbers = aggregate
+    if not MEAN.isdisjoint(question.rest(question.columns[column])):
+        return None
+    total = sum(numbers, Fraction())
+    text = f"the sum of {question.heading(column)!r} over {len(numbers)} rows is"
+    shown = shown_number(total)
+    return Derived("sum", f"{text} {shown}", shown, total, _cells(question, column))
+
+
+def _mean(question: TableQuestion) -> Derived | None:
+    aggregate = _aggregate(question, MEAN)
+    if aggregate is None or not SUM.isdisjoint(question.words):
+        return None
+    column, numbers = aggregate
+    mean = sum(numbers, Fraction()) / len(numbers)
+    text = f"the mean of {question.heading(column)!r} over {len(numbers)} rows is"
+    shown = shown_number(mean)
+    return Derived("mean", f"{text} {shown}", shown, mean, _cells(question, column))
+
+
+def _count(question: TableQuestion) -> Derived | None:
+    """Count the rows: `how many festivals are listed?`."""
+    if question.words[:2] != ("how", "many") or not (SUM | MEAN).isdisjoint(question.words):
+        return None
+    named = question.named()
+    if len(named) != 1 or question.rest(question.columns[named[0]]):
+        return None
+    if question.numbers(named[0]) is not None:
+        return None  # `how many goals` asks for a sum
+    labels = {normal_form(question.table.rows[row][named[0]]) for row in question.rows}
+    if len(labels) != len(question.rows) or "" in labels:
+        return None  # rows or different labels: both readings are possible
+    count = Fraction(len(question.rows))
+    text = f"the table has {count} rows of {question.heading(named[0])!r}"
+    return Derived("count", text, str(count), count, _cells(question, named[0]))
+
+
+def _extreme(question: TableQuestion) -> Derived | None:
+    """Find the label of the largest or smallest number: `which city has the most people?`."""
+    words = set(question.words)
+    high, low = words & HIGH, words & LOW
+    if len(high) + len(low) != 1 or not words & {"which", "what", "who"}:
+        return None
+    trigger = frozenset(high | low)
+    numeric = numeric_named(question)
+    labels = [column for column in question.named() if column not in numeric]
+    if len(numeric) != 1 or len(labels) != 1:
+        return None
+    [column], [label] = numeric, labels
+    if question.rest(trigger, question.columns[column], question.columns[label]):
+        return None
+    if not _asks_for(question, label):
+        return None
+    numbers = question.numbers(column) or []
+    best = max(numbers) if high else min(numbers)
+    rows = [row for row, number in zip(question.rows, numbers, strict=True) if number == best]
+    if len(rows) != 1:
+        return None
+    answer = str(question.table.rows[rows[0]][label])
+    order = "largest" if high else "smallest"
+    text = f"the {order} {question.heading(column)!r} is {shown_number(best)}, of {answer}"
+    cells = ((0, rows[0], column), (0, rows[0], label))
+    return Derived("extreme", text, answer, number_in(answer), cells)
+
+
+def _asks_for(question: TableQuestion, column: int) -> bool:
+    """Return whether the heading follows the question word directly: `which city`."""
+    heading = question.columns[column] or frozenset()
+    pairs = zip(question.words, question.words[1:], strict=False)
+    return any(first in {"which", "what"} and second in heading for first, second in pairs)
+
+
+def _lookup(question: TableQuestion) -> Derived | None:
+    """Read the cell of one row and one column that the question names."""
+    if not (SUM | MEAN | HIGH | LOW).isdisjoint(question.words):
+        return None
+    labels = list(_labels(question))
+    if len({row for row, _, _ in labels}) != 1:
+        return None
+    row, label_column, label = max(labels, key=lambda item: len(item[2]))
+    named = [column for column in question.named(label) if column != label_column]
+    if len(named) != 1:
+        return None
+    [column] = named
+    label_heading = question.columns[label_column]
+    if question.rest(label, question.columns[column], label_heading):
+        return None
+    answer = " ".join(str(question.table.rows[row][column]).split())
+    if not answer or normal_form(answer) in {"-", "n/a", "—", "–"}:
+        return None
+    shown = " ".join(str(question.table.rows[row][label_column]).split())
+    text = f"the cell of row {shown!r} and column {question.heading(column)!r} is {answer}"
+    cells = ((0, row, column), (0, row, label_column))
+    return Derived("look-up", text, answer, cell_number(answer), cells)
+
+
+def _labels(question: TableQuestion) -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Yield the row, column and words of cells in a row that the question names as a whole."""
+    text = f" {' '.join(question.words)} "
+    for column in range(len(question.table.header)):
+        forms = [words_of(str(row[column])) for row in question.table.rows]
+        counts = Counter(forms)
+        for row in question.rows:
+            words = forms[row]
+            is_label = words and f" {' '.join(words)} " in text and counts[words] == 1
+            if is_label and not question.explained.issuperset(words):
+                yield row, column, frozenset(words)
+
+
+RULES: Sequence[Callable[[TableQuestion], Derived | None]] = (
+    _sum,
+    _mean,
+    _count,
+    _extreme,
+    _lookup,
+)
+"""The rules; each returns None unless it is sure of its reading."""
+
+
+def derive(question: str, table: Table) -> Derived | None:
+    """Return the answer of the rules, None if none is sure or if two differ."""
+    width = len(table.header)
+    if not width or any(len(row) != width for row in table.rows):
+        return None
+    matched = table_question(question, table)
+    answers = [answer for rule in RULES if (answer := rule(matched)) is not None]
+    return answers[0] if len({answer.answer for answer in answers}) == 1 else None
