@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import gzip
 import json
@@ -142,8 +143,9 @@ def test_a_reset_connection_is_no_refused_connection(make: Make, name: str) -> N
             there.close()
 
         def reset_twice() -> None:
-            reset()
-            reset()
+            with contextlib.suppress(OSError):  # the test may end before a second connection
+                reset()
+                reset()
 
         thread = threading.Thread(target=reset_twice, daemon=True)
         thread.start()
