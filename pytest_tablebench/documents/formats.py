@@ -124,6 +124,10 @@ class NumberStyle:
             return f"{piece.text[: piece.most - 1]}…"
         return piece.text
 
+    def text(self, text: Text) -> str:
+        """Return a sentence as text that a writer has yet to escape."""
+        return "".join(map(self.plain, pieces(text)))
+
 
 PAGE = NumberStyle(unknown="–", minus="−", separator=",", zero_sign="")
 """The signs of the page."""

@@ -138,7 +138,7 @@ def _sections(blocks: Iterable[Block]) -> list[_PageSection]:
 
 def one_line(text: Text, most: int = 2000) -> str:
     """Return a sentence as visible text without marks."""
-    return printable("".join(PAGE.plain(piece) for piece in pieces(text)), most)
+    return printable(PAGE.text(text), most)
 
 
 def _leads(link: Link) -> str:
@@ -202,7 +202,6 @@ def _environment() -> Environment:
         "counted": counted,
         "visible": printable,
         "figure": PAGE.figure,
-        "figures": lambda _: Estimate(),
         "interval": PAGE.interval,
         "kind": lambda value: type(value).__name__,
         "leads": _leads,
@@ -212,6 +211,7 @@ def _environment() -> Environment:
         "plain": lambda piece: printable(PAGE.plain(piece), 2000),
         "strength": _strength,
     }
+    environment.globals["no_estimate"] = Estimate()
     return environment
 
 

@@ -86,7 +86,7 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
 
 def _sentence(text: Text) -> str:
     """Return a sentence; the whole is escaped, so that pieces form no escape code together."""
-    return printable("".join(TERMINAL.plain(piece) for piece in pieces(text)), _LONGEST)
+    return printable(TERMINAL.text(text), _LONGEST)
 
 
 def _table(table: TableBlock, width: int | None) -> Iterator[str]:
@@ -99,7 +99,8 @@ def _table(table: TableBlock, width: int | None) -> Iterator[str]:
     for row, cells in zip(table.rows, texts, strict=False):
         cells[0] = f"  {cells[0]}" if row.rank == "part" else cells[0]
     left = {place for place, column in enumerate(columns) if column.kind == "text"}
-    if len(left) > 2 and max(map(len, aligned([*head, *texts], left))) > (width or _WIDTH):
+    is_long = len(left) > 2 and max(map(len, aligned([*head, *texts], left))) > (width or _WIDTH)
+    if is_long:
         yield from _stacked(header, texts)
     else:
         yield from fitting([*head, *texts], width, left=left, fewest=table.fewest)
@@ -109,7 +110,7 @@ def _table(table: TableBlock, width: int | None) -> Iterator[str]:
 
 def _cell(text: Text) -> str:
     most = max(piece.most if isinstance(piece, Code) else _LONGEST_CELL for piece in pieces(text))
-    return printable("".join(TERMINAL.plain(piece) for piece in pieces(text)), most)
+    return printable(TERMINAL.text(text), most)
 
 
 def _stacked(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

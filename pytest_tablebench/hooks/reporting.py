@@ -327,8 +327,10 @@ class AloneReporting(ReportingHooks):
         cases = self.session.cases
         if not cases.planned:
             self.is_missing_announced = True
-            return missing_lines(cases.selection.missing)
-        return self.announcement(sum(cases.planned.values()))
+            lines = missing_lines(cases.selection.missing)
+        else:
+            lines = self.announcement(sum(cases.planned.values()))
+        return [printable(line) for line in lines]
 
     def pytest_collection_finish(self) -> None:
         """Poll the engine while an item waits for its answer."""

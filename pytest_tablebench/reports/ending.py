@@ -13,7 +13,7 @@ from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.score_columns import CELL
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
@@ -130,7 +130,7 @@ def next_lines(
         else f"run folder: {short_path(folder)}"
     ]
     if case_id is not None:
-        where, case = (printable(shlex.quote(text), 200) for text in (short_path(folder), case_id))
+        where, case = (shortened(shlex.quote(text), 200) for text in (short_path(folder), case_id))
         lines.append(f"see a {word} answer: {program('tablebench')} show {where} {case}")
     if rerun:
         lines.append(rerun)
@@ -140,7 +140,7 @@ def next_lines(
             few = most is not None and most < gate.n_needed
             source = f"there are only {most:,}" if few else "--bench-limit asks more"
             lines.append(
-                f"to decide {printable(gate.gate, 80)}: about "
+                f"to decide {shortened(gate.gate, 80)}: about "
                 f"{counted(gate.n_needed, 'example')}; {source}"
             )
     return lines
@@ -155,7 +155,7 @@ def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> lis
     command = shlex.join([program("pytest"), "--pyargs", suites, *options])
     return [
         "no case was asked: no test here uses a dataset. The suites of the package do:",
-        f"  {printable(command, 500)}",
+        f"  {shortened(command, 500)}",
     ]
 
 
@@ -164,7 +164,7 @@ def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool)
 
     `item`: the words that name it. `all_failed`: whether pytest has stored which tests failed.
     """
-    line = f"run it again: {printable(shlex.join([program('pytest'), *item, *options]), 500)}"
+    line = f"run it again: {shortened(shlex.join([program('pytest'), *item, *options]), 500)}"
     return f"{line} (all failed tests: the same command with --lf)" if all_failed else line
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.documents.formats import aligned
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
@@ -73,7 +73,7 @@ def grouped_lines(
 
 def change_of(report: Any) -> str:
     """Return how an answer has changed that fails its test only for that; else an empty text."""
-    return printable(getattr(report, "tablebench_changed", ""), 120)
+    return shortened(getattr(report, "tablebench_changed", ""), 120)
 
 
 def _by_example(
@@ -93,7 +93,7 @@ def _by_example(
     rows = [("", "", title)] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
         name = "/".join(
-            printable(name_part, 30)
+            shortened(name_part, 30)
             for name_part in (model, dataset, example)[not has_several_models :]
         )
         times = f"{word} in {len(reports)} of {times_asked[model, dataset, example]}"
@@ -114,8 +114,8 @@ def _difference(report: Any) -> str:
     )
     if "expected" not in values or "got" not in values:
         return ""
-    expected = printable(values["expected"].strip(), CUT)
-    got = printable(values["got"].rpartition("  (score")[0].strip() or values["got"].strip(), CUT)
+    expected = shortened(values["expected"].strip(), CUT)
+    got = shortened(values["got"].rpartition("  (score")[0].strip() or values["got"].strip(), CUT)
     return f"{expected} / {got}"
 
 
@@ -131,9 +131,9 @@ def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
     for (dataset, reason), reports in groups.items():
         texts = Counter(map(_text, reports))
         shown = texts.most_common(TEXTS)
-        named = f"{printable(dataset, 30)} without an answer ({printable(reason, 40)})"
+        named = f"{shortened(dataset, 30)} without an answer ({shortened(reason, 40)})"
         lines += [
-            f"{counted(count, 'case')} of {named}: {printable(text, 300)}" for text, count in shown
+            f"{counted(count, 'case')} of {named}: {shortened(text, 300)}" for text, count in shown
         ]
         if rest := len(reports) - sum(count for _, count in shown):
             lines.append(

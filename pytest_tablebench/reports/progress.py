@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.documents.formats import duration
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 __all__ = ["Progress", "waiting_text"]
 
@@ -27,11 +27,11 @@ def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
     texts = []
     for wait in waits:
         models = wait["models"]
-        name = printable(models[0], 40) + (f" and {len(models) - 1} more" if models[1:] else "")
+        name = shortened(models[0], 40) + (f" and {len(models) - 1} more" if models[1:] else "")
         since, until = (
             time.strftime("%H:%M:%S", time.localtime(wait[at])) for at in ("since", "until")
         )
-        why = printable(wait["reason"], 20)
+        why = shortened(wait["reason"], 20)
         texts.append(f"waiting for {name} since {since}, until {until} at most ({why})")
     return "; ".join(texts)
 

@@ -11,7 +11,7 @@ from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, read_texts
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
@@ -91,7 +91,7 @@ def republish_page(folder: Path, out: Path) -> list[str]:
             # The run itself has already allowed the comparison of unlike runs.
             comparison = compare_runs(baseline, run, allow_unlike=True)
         except TableBenchError as error:
-            problems.append(f"no comparison with the baseline: {printable(str(error), 300)}")
+            problems.append(f"no comparison with the baseline: {shortened(str(error), 300)}")
     return _write_again(run, out, baseline, comparison, problems)
 
 
@@ -131,7 +131,7 @@ def _write_again(
     try:
         changes = answer_changes(run)
     except TableBenchError as error:
-        problems = [*problems, f"changed answers are not shown: {printable(str(error), 300)}"]
+        problems = [*problems, f"changed answers are not shown: {shortened(str(error), 300)}"]
     write_page(
         run,
         out,

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.documents.formats import origins_text
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, shortened
 from pytest_tablebench.util.programs import program
 
 __all__ = [
@@ -34,7 +34,7 @@ MANY_MISSING = 3
 def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
     """Return the line with model, data, store and result folders."""
     default = "" if settings.model_given else " (the default)"
-    models = ", ".join(printable(model, 60) for model in settings.models)
+    models = ", ".join(shortened(model, 60) for model in settings.models)
     at = f" at {without_credentials(settings.api_base)}" if settings.api_base else ""
     setting = f"setting {settings.setting}; " if settings.setting else ""
     if settings.prompts is not None:
@@ -52,7 +52,7 @@ def _store(settings: Settings) -> str:
     if settings.replay:
         return "replay"
     if isinstance(settings.store, str):
-        return printable(without_credentials(settings.store))
+        return without_credentials(settings.store)
     folder = settings.store_folder()
     return short_path(folder) if folder is not None else "none"
 
@@ -61,7 +61,7 @@ def short_path(path: Path) -> str:
     """Return the path, relative to the working folder if it is inside."""
     working_folder = Path.cwd()
     inside = path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
-    return printable(str(inside))
+    return str(inside)
 
 
 def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
@@ -82,14 +82,14 @@ def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, facts in by_dataset.items():
         text = origins_text(facts)
         if text:
-            together.setdefault(text, []).append(printable(name, 60))
+            together.setdefault(text, []).append(shortened(name, 60))
     return [f"tablebench: {', '.join(names)}: {text}" for text, names in together.items()]
 
 
 def in_process_lines(models: Iterable[str]) -> list[str]:
     """Return the lines that name the models which run in the test process."""
     return [
-        f"tablebench: {printable(model, 60)} answers in the process of its test, one call at a "
+        f"tablebench: {shortened(model, 60)} answers in the process of its test, one call at a "
         f"time: --bench-connections and a budget have no effect on it"
         for model in models
     ]
@@ -100,14 +100,14 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
     together: dict[str, list[str]] = {}
     for raw, facts in datasets.items():
         for note in facts["notes"]:
-            together.setdefault(printable(note), []).append(printable(raw, 60))
+            together.setdefault(note, []).append(shortened(raw, 60))
     lines = [f"{', '.join(names)}: {note}" for note, names in together.items()]
     for raw, facts in datasets.items():
-        name = printable(raw, 60)
+        name = shortened(raw, 60)
         problems = facts["problems"]
         if problems:
             lines.append(f"{name}: {counted(len(problems), 'bad row')} left out:")
-            lines += [f"  {printable(problem, 300)}" for problem in problems[:5]]
+            lines += [f"  {shortened(problem, 300)}" for problem in problems[:5]]
             if len(problems) > 5:
                 lines.append(f"  ... and {len(problems) - 5} more (all of them in run.json)")
     return lines
@@ -116,14 +116,14 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
 def missing_lines(missing: Mapping[str, str]) -> list[str]:
     """Return the lines on datasets without data: one each, or one for many."""
     if len(missing) > MANY_MISSING:
-        names = [printable(name, 60) for name in missing]
+        names = [shortened(name, 60) for name in missing]
         shown = ", ".join(names[:MANY_MISSING])
         return [
             f"skipped, no data: {shown} and {len(names) - MANY_MISSING} more datasets "
             f"(`{program('tablebench')} list` has the command for each)"
         ]
     return [
-        f"{printable(name, 60)}: skipped, {printable(reason, 500)}"
+        f"{shortened(name, 60)}: skipped, {shortened(reason, 500)}"
         for name, reason in missing.items()
     ]
 
@@ -131,8 +131,8 @@ def missing_lines(missing: Mapping[str, str]) -> list[str]:
 def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
     """Return one line for each dataset with several tests."""
     return [
-        f"{printable(dataset, 60)}: each case has one record; checks in it: "
-        f"{printable(', '.join(names), 400)}"
+        f"{shortened(dataset, 60)}: each case has one record; checks in it: "
+        f"{shortened(', '.join(names), 400)}"
         for dataset, names in tests.items()
         if len(names) > 1
     ]
@@ -141,8 +141,8 @@ def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
 def beside_line(test: str, count: int) -> str:
     """Return the line on a test that fails on right answers without a gate on it."""
     return (
-        f"{printable(test, 200)} failed {counted(count, 'time')} and has no gate, so the exit "
-        f"code is 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
+        f"{shortened(test, 200)} failed {counted(count, 'time')} and has no gate, so the exit "
+        f"code is 1; a gate on its pass rate: DATASET::{shortened(test, 200)}.pass_rate"
     )
 
 

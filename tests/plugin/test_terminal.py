@@ -203,7 +203,7 @@ def test_progress_names_models_that_do_not_answer():
     wait = {"models": ["a/\x1b[31mb", "a/c"], "reason": "rate_limit", "since": 3600, "until": 3780}
     text = waiting_text([wait, {**wait, "models": ["d"], "reason": "timeout"}])
     assert text == (
-        f"waiting for a/\\x1b[31mb and 1 more since {since}, until {until} at most (rate_limit); "
+        f"waiting for a/\x1b[31mb and 1 more since {since}, until {until} at most (rate_limit); "
         f"waiting for d since {since}, until {until} at most (timeout)"
     )
     counts = {"right": 2, "wrong": 1, "no_answer": 1}

@@ -132,8 +132,11 @@ def _columns_with_numbers(
     expected = [number for answer in answers for d in ",." if (number := read_quantity(answer, d))]
     if not expected:
         return
-    for name, cells in _columns(tables):
-        decimal = column_format([cells], [other for _, other in _columns(tables)]).decimal
+    columns = list(_columns(tables))
+    of_tables = column_format([cells for _, cells in columns])
+    for name, cells in columns:
+        form = column_format([cells])
+        decimal = of_tables.decimal if form.is_open else form.decimal
         for number in _numbers([cells], decimal):
             values = {number.value, number.value / 100} if number.unit == "%" else {number.value}
             if any(other.value in values for other in expected):

@@ -19,9 +19,6 @@ MOST_COLUMNS = 16_384
 MOST_CELLS = 20_000_000
 """The most cells of a CSV or Parquet table."""
 
-_NARROW, _MOST_WIDE = 1_000, 1_000_000
-"""A table of more columns than the first may have so many cells; its header takes long to read."""
-
 _MOST_CHARACTERS = 1_000_000
 """The longest line that is read, in characters."""
 
@@ -173,8 +170,7 @@ class DelimitedText:
 
 
 def _check_size(line: int, columns: int, cells: int) -> None:
-    most = MOST_CELLS if columns <= _NARROW else _MOST_WIDE
-    for count, limit, noun in ((columns, MOST_COLUMNS, "columns"), (cells, most, "cells")):
+    for count, limit, noun in ((columns, MOST_COLUMNS, "columns"), (cells, MOST_CELLS, "cells")):
         if count > limit:
             raise DataError(
                 f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep only what "
