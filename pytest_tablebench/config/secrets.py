@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -117,14 +118,19 @@ def path_keys(path: str) -> list[str]:
 
     The text before the first slash is the host.
     """
-    variables, before, keys = _variables(), "", []
+    return [*_path_keys(path, _variables())]
+
+
+@lru_cache(maxsize=64)  # every call has one of a few addresses
+def _path_keys(path: str, variables: frozenset[str]) -> tuple[str, ...]:
+    before, keys = "", []
     for segment in path.split("/")[1:]:
         text = unquote(segment)
         is_key = _KEY_SEGMENT.search(text) or any(variable in text for variable in variables)
         if _DIGEST.fullmatch(segment) is None and (is_key or (_KEY_BEFORE.fullmatch(before))):
             keys.append(segment)
         before = text
-    return [key for key in keys if key]
+    return tuple(key for key in keys if key)
 
 
 def _leaves(value: object) -> Iterator[str]:
@@ -194,11 +200,13 @@ def _without_path_keys(address: re.Match[str]) -> str:
 
 def _variables() -> frozenset[str]:
     """Return the secret values of the environment, without blanks and line ends."""
-    return frozenset(
-        text.strip()
-        for name, text in os.environ.items()
-        if len(text.strip()) >= _SHORTEST and _SECRET_VARIABLE.search(name)
-    )
+    texts = (os.environ.get(name, "").strip() for name in os.environ if _is_secret_variable(name))
+    return frozenset(text for text in texts if len(text) >= _SHORTEST)
+
+
+@lru_cache(maxsize=4096)
+def _is_secret_variable(name: str) -> bool:
+    return _SECRET_VARIABLE.search(name) is not None
 
 
 def _scrub(value: object, variables: frozenset[str]) -> Any:

@@ -12,7 +12,7 @@ import base64
 import json
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -67,21 +67,25 @@ class LineSplitter:
         return whole
 
 
+_REQUEST_FIELDS = tuple(item.name for item in fields(Request))
+
+
 def request_body(request: Request, media: Path | None = None) -> bytes:
     """Encode a request for a caller, which reads its pictures from the folder `media`."""
     messages = [[m.role, to_fields(m.content)] for m in request.messages]
     place = {} if media is None else {"media": str(media)}
-    return to_json({**vars(request), "messages": messages, **place})
+    values = {name: getattr(request, name) for name in _REQUEST_FIELDS}
+    return to_json({**values, "messages": messages, **place})
 
 
 def read_request(body: bytes) -> Request:
     """Decode `request_body`. Raises `OSError` or `ValueError` for a lost or changed picture."""
-    fields = json.loads(body)
-    media = Path(fields.pop("media", ""))
-    fields["messages"] = tuple(
-        Message(role, read_fields(content, media)) for role, content in fields["messages"]
+    values = json.loads(body)
+    media = Path(values.pop("media", ""))
+    values["messages"] = tuple(
+        Message(role, read_fields(content, media)) for role, content in values["messages"]
     )
-    return Request(**fields)
+    return Request(**values)
 
 
 SHARED = 1 << 16

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
@@ -79,6 +80,10 @@ class Request:
 
         Two requests have the same key exactly when all their compared fields are equal as JSON.
         """
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
         values = [getattr(self, name) for name in _KEY_FIELDS]
         if self.generation:
             values.append(self.generation)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from queue import LifoQueue
 
 from pytest_tablebench.errors import STOPPED, ModelError
@@ -57,8 +59,18 @@ class Sandbox:
                 )
             return self._backend
 
+    def start(self) -> None:
+        """Start one warm process that is not started yet. Raises `ModelError` as `run` does."""
+        with self._worker() as worker:
+            worker.start()
+
     def run(self, task: Execute) -> Execution:
         """Run one program. Raises `ModelError` if it cannot be confined."""
+        with self._worker() as worker:
+            return worker.run(task)
+
+    @contextmanager
+    def _worker(self) -> Iterator[SandboxProcess]:
         backend = self.backend
         worker = self._idle.get()
         try:
@@ -68,7 +80,7 @@ class Sandbox:
                 if worker is None:
                     worker = SandboxProcess(backend)
                     self._made.append(worker)
-            return worker.run(task)
+            yield worker
         except NotConfinedError as error:
             raise ModelError(
                 f"a program could not be confined: {error}", reason=NO_SANDBOX

@@ -222,3 +222,22 @@ def test_seatbelt_allows_only_libraries_and_the_programs_folder(tmp_path: Path) 
     assert profile.count(own) == 2  # read and written
     assert "network" not in profile
     assert "mach" not in profile
+
+
+def test_a_started_sandbox_runs_the_first_program_in_its_process() -> None:
+    sandbox = Sandbox(workers=1)
+    try:
+        sandbox.start()
+        before = processes_started()
+        assert len(before) == 1
+        assert sandbox.run(Execute("print(1)")).output == "1\n"
+        assert processes_started() == before
+    finally:
+        sandbox.close()
+
+
+def processes_started() -> set[str]:
+    """Return the processes that this one started and that still run."""
+    return set(
+        " ".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
+    )

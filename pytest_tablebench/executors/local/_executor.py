@@ -105,6 +105,8 @@ class LocalExecutor:
             raise ModelError(f"the run has no lane for {lane}", reason=ENGINE)
         else:
             head = {"lane": self._lanes[lane], "step": task.step, "again": work.again}
+            if "tools" in task.params:
+                head["programs"] = True  # its reply may call one
             body = request_body(task, work.media)
             self._unsent += pack({"do": "ask", "key": work.key, **head}, body)
             if task.step:

@@ -62,6 +62,14 @@ class Programs(LocalWork):
         super().__init__(AT_ONCE, done)
         self._store = store
         self._sandbox = Sandbox(**sandbox, workers=AT_ONCE)
+        self._prepared = False
+
+    def prepare(self) -> None:
+        """Start the sandbox, whose libraries take a second, while the first reply is made."""
+        if not self._prepared:
+            self._prepared = True
+            for _ in range(AT_ONCE):
+                self._threads.submit(self._sandbox.start)
 
     def _outcome(self, key: str, body: bytes) -> tuple[dict[str, Any], bytes | None]:
         head: dict[str, Any] = {}

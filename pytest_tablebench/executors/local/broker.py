@@ -70,10 +70,9 @@ class Broker:
         )
         self._servers = Servers(config["lanes"], self.callers.call, self.dispatcher)
         self.broadcast = Broadcast(self.dispatcher, loop)
-        self._local_work: dict[str, LocalWork] = {
-            "run": Programs(config.get("sandbox", {}), self.store, self.ran),
-            "grade": Scorers(self.ran),
-        }
+        self._programs = Programs(config.get("sandbox", {}), self.store, self.ran)
+        self._runs_programs = not config.get("score_there")
+        self._local_work: dict[str, LocalWork] = {"run": self._programs, "grade": Scorers(self.ran)}
 
     def start_callers(self) -> None:
         """Start the callers, unless they are started."""
@@ -180,6 +179,8 @@ class Broker:
             return
         self._open[key] = {connection}
         self.start_callers()
+        if head.get("programs") and self._runs_programs:
+            self._programs.prepare()
         urgent = head.get("step", 0) > 0
         self.dispatcher.submit(Job(key, head["lane"], body, asker=connection, urgent=urgent))
 
