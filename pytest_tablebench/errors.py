@@ -82,6 +82,10 @@ class TableError(TableBenchError, ValueError):
     """A table cannot be read, serialized or perturbed; the message names table and cell."""
 
 
+class LargeWorkbookError(TableError):
+    """A workbook has more values than openpyxl can make objects of."""
+
+
 class MergedCellsError(TableError):
     """The table has merged cells, but a flat table is needed."""
 

@@ -173,8 +173,8 @@ class Renderer:
             cells = len(table.rows) * len(table.header)
             if cells > MOST_CELLS and name not in {"columns", "frame"}:
                 raise TableError(
-                    f"{table.label}: {cells:,} cells; only --bench-strategy=tools asks about more "
-                    f"than {MOST_CELLS:,}"
+                    f"{table.label}: {cells:,} cells; more than {MOST_CELLS:,} are asked about "
+                    "only with --bench-strategy=tools, pot or icot"
                 )
             written = self._source(dataset).as_given(table, name) if is_plain else None
             return self._registry.serializers[name](table) if written is None else written

@@ -1,5 +1,10 @@
 """Reads a workbook with calamine in a process of its own: JSON on the standard output.
 
+    python -m pytest_tablebench.tables._calamine_cells MOST
+    python -m pytest_tablebench.tables._calamine_cells rows SHEET
+
+The first writes the cells of all sheets, the second the rows of one, a line each; see `rows`.
+
 A sheet with two distant cells makes calamine allocate the area between them, so this process has a
 limit of memory and of processor time.
 """
@@ -12,6 +17,7 @@ import io
 import json
 import re
 import sys
+from itertools import islice
 from typing import Any
 
 MEMORY, SECONDS = 2 << 30, 60
@@ -73,5 +79,38 @@ def main(most: int) -> None:
     json.dump(sheets, sys.stdout, allow_nan=False)
 
 
+def rows(name: str) -> None:
+    """Write the facts of a sheet, then its rows; without a `name`, of the first visible sheet.
+
+    Facts are the `sheet`, the names of `visible` and `hidden` sheets, and of a visible sheet
+    whether cells are `merged`, and the `first` row and column with a value, from 1, if any.
+    """
+    import python_calamine
+
+    _limit()
+    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
+    visible: list[str] = []
+    hidden: list[str] = []
+    for entry in book.sheets_metadata:
+        if entry.typ == python_calamine.SheetTypeEnum.WorkSheet:
+            is_visible = entry.visible == python_calamine.SheetVisibleEnum.Visible
+            (visible if is_visible else hidden).append(entry.name)
+    chosen = name or (visible or hidden)[0]
+    facts = {"sheet": chosen, "visible": visible, "hidden": hidden}
+    if chosen not in visible:
+        json.dump(facts, sys.stdout)
+        return
+    sheet = book.get_sheet_by_name(chosen)
+    top, left = sheet.start or (0, 0)
+    first = [top + 1, left + 1] if sheet.start else None
+    json.dump(facts | {"merged": bool(sheet.merged_cell_ranges), "first": first}, sys.stdout)
+    for row in islice(sheet.iter_rows(), top, None):
+        values = [None if value == "" else _written(value) for value in row]
+        sys.stdout.write(f"\n{json.dumps(values, allow_nan=False)}")
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    if sys.argv[1] == "rows":
+        rows(sys.argv[2])
+    else:
+        main(int(sys.argv[1]))

@@ -7,11 +7,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.workbook_package import MAX_COVERED, MAX_FILLED
+from pytest_tablebench.util.names import shortened, unknown_name
 
 if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
@@ -21,6 +23,12 @@ VALUES_ONLY = (
     "all cells are sent (0.25 instead of 25%); save it as .xlsx to send what a program shows"
 )
 """The note on a workbook that was read without number formats."""
+
+LARGE = (
+    f"more than {MAX_FILLED:,} values: stored values of all cells are sent (0.25 instead of 25%), "
+    "also those of hidden rows and columns"
+)
+"""The note on a large workbook."""
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of a workbook with a password, and of one from Excel before 2007."""
@@ -46,7 +54,7 @@ def stored_workbook(data: bytes, where: str) -> Workbook:
     book = openpyxl.Workbook()
     book.remove(book.worksheets[0])
     covered = 0
-    for entry in _sheets(data, where):
+    for entry in json.loads(_calamine(data, where, str(MAX_FILLED))):
         sheet = book.create_sheet()
         # The property refuses names that other programs allow.
         sheet._WorkbookChild__title = str(entry["name"])
@@ -75,8 +83,59 @@ def stored_workbook(data: bytes, where: str) -> Workbook:
     return book
 
 
-def _sheets(data: bytes, where: str) -> list[dict[str, Any]]:
-    words = [sys.executable, "-m", "pytest_tablebench.tables._calamine_cells", str(MAX_FILLED)]
+@dataclass(frozen=True)
+class StoredRows:
+    """A sheet of a large workbook, with stored values.
+
+    Arguments:
+        sheet: its name.
+        others: the names of the other visible sheets.
+        hidden: the number of hidden sheets.
+        first: the number of its first row and column with a value, from 1.
+        rows: the cells of each row.
+    """
+
+    sheet: str
+    others: tuple[str, ...]
+    hidden: int
+    first: tuple[int, int]
+    rows: list[list[Any]]
+
+
+def stored_rows(data: bytes, sheet: str, where: str) -> StoredRows:
+    """Return the rows of a sheet; with "" as the `sheet`, of the first visible one.
+
+    `where` is the label of the file in messages. Raises `TableError` for merged cells, and for a
+    sheet that is empty, hidden or missing.
+    """
+    first, *lines = _calamine(data, where, "rows", sheet).splitlines()
+    facts = json.loads(first)
+    visible, hidden, name = facts["visible"], facts["hidden"], facts["sheet"]
+    if name in hidden:
+        raise TableError(f"{where}: sheet {shortened(name, 40)!r} is hidden; show it")
+    if name not in visible:
+        raise TableError(f"{where}: {unknown_name('sheet', name, visible)}")
+    place = f"{where}, sheet {shortened(name, 40)!r}"
+    if facts["first"] is None:
+        raise TableError(f"{place} is empty; its first row must be the header")
+    if facts["merged"]:
+        raise TableError(
+            f"{place} has merged cells; they are read only in workbooks of at most {MAX_FILLED:,} "
+            "values"
+        )
+    rows = []
+    for line in lines:
+        row = json.loads(line)
+        for column, value in enumerate(row):
+            if isinstance(value, list):
+                row[column] = _READERS[value[0]](value[1])
+        rows.append(row)
+    others = tuple(other for other in visible if other != name)
+    return StoredRows(name, others, len(hidden), tuple(facts["first"]), rows)
+
+
+def _calamine(data: bytes, where: str, *arguments: str) -> bytes:
+    words = [sys.executable, "-m", "pytest_tablebench.tables._calamine_cells", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter
             words, input=data, capture_output=True, timeout=_SECONDS, check=False
@@ -84,8 +143,7 @@ def _sheets(data: bytes, where: str) -> list[dict[str, Any]]:
     except subprocess.TimeoutExpired:
         raise TableError(f"{where} could not be read within {_SECONDS} seconds") from None
     if done.returncode == 0:
-        sheets: list[dict[str, Any]] = json.loads(done.stdout)
-        return sheets
+        return done.stdout
     error = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     if "cells; no more are read" in error:
         raise TableError(f"{where} has {error}")

@@ -10,7 +10,7 @@ import io
 import re
 import zipfile
 
-from pytest_tablebench.errors import TableError
+from pytest_tablebench.errors import LargeWorkbookError, TableError
 from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
 from pytest_tablebench.tables.workbook_texts import protected_texts
 
@@ -57,22 +57,21 @@ def is_package(data: bytes) -> bool:
 def checked_workbook(data: bytes, where: str) -> bytes:
     """Return a workbook within the limits, without needless empty cells.
 
-    `where` is its label in messages. Raises `TableError` for a workbook beyond the limits, and for
-    one with parts that no spreadsheet program writes.
+    `where` is its label in messages. Raises `TableError` for a workbook beyond the limits
+    (`LargeWorkbookError` for those of bytes, lines and values), and for one with parts that no
+    spreadsheet program writes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
             # No more bytes of a part are unpacked than the size it declares.
             unpacked = sum(part.file_size for part in parts)
-            for count, limit, noun in (
-                (unpacked, MAX_UNPACKED, "bytes"),
-                (len(parts), MAX_PARTS, "parts"),
+            for count, limit, noun, error in (
+                (len(parts), MAX_PARTS, "parts", TableError),
+                (unpacked, MAX_UNPACKED, "bytes", LargeWorkbookError),
             ):
                 if count > limit:
-                    raise TableError(
-                        f"{where} unpacks to {count:,} {noun}; at most {limit:,} are read"
-                    )
+                    raise error(f"{where} unpacks to {count:,} {noun}; at most {limit:,} are read")
             content = {part.filename: archive.read(part) for part in parts}
     except TableError:
         raise
@@ -111,14 +110,14 @@ class _Checked:
     def _check(self, text: bytes, where: str) -> bytes | None:
         rows = len(_ROW.findall(text))
         if rows > MAX_LINES:
-            raise TableError(f"{where} has more than {MAX_LINES:,} lines; no more are read")
+            raise LargeWorkbookError(f"{where} has more than {MAX_LINES:,} lines; no more are read")
         cells = len(_CELL.findall(text))
         shorter, empty = None, 0
         if cells > _EMPTY_KEPT:
             shorter, empty = _EMPTY.subn(b"", text)
         self._filled += cells - empty + len(_STRING.findall(text))
         if self._filled > MAX_FILLED:
-            raise TableError(
+            raise LargeWorkbookError(
                 f"{where}: {self._filled:,} cells and texts so far; at most {MAX_FILLED:,} are read"
             )
         self._check_ranges(text, where)

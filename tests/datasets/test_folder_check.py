@@ -55,7 +55,9 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "too long": (
         table("a,b\n" + "some words in a cell,1\n" * 14_000),
-        f"{T}, field 'table': is about 136,500 tokens",
+        f"{T}, field 'table': is about 136,500 tokens long as HTML, and most models read at most "
+        "128,000; keep only the rows and columns that the questions are about, or ask with "
+        "--bench-strategy=tools",
     ),
     "same id": (
         {"questions.csv": "question,answer,id\nA?,yes,x\nB?,no,x\n"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from pytest_tablebench.datasets.folder import _delimited
 from pytest_tablebench.datasets.folder import workbook as folder_workbook
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables import workbook_package
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import (
     asked,
@@ -145,6 +149,69 @@ def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "l.xlsx: has a sheet of more than 3 rows" in problem
 
 
+@pytest.fixture
+def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than three values are a large workbook."""
+    monkeypatch.setattr(workbook_package, "MAX_FILLED", 3)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_large_sheet_has_its_stored_values(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    sheet = book.create_sheet("Prices")
+    sheet["B3"], sheet["C3"] = "day", 2020
+    sheet["B4"], sheet["C4"] = dt.date(2020, 1, 2), 0.25
+    sheet["B6"], sheet["C6"] = dt.timedelta(hours=26), True
+    sheet["C4"].number_format = "0%"
+    book.create_sheet("Other")["A1"] = "x"
+    book.create_sheet("Secret").sheet_state = "hidden"
+    book.save(tmp_path / "l.xlsx")
+    read = folder_workbook.read_sheet(tmp_path / "l.xlsx", None)
+    assert read.table.lines == (
+        ("day", "2020"),
+        ("2020-01-02", 0.25),
+        (None, None),
+        ("26:00:00", True),
+    )
+    assert (read.sheet, read.others) == ("Prices", ("Other",))
+    assert ([*read.rows], [*read.columns]) == ([3, 4, 5, 6], [2, 3])
+    assert read.notes[0] == "1 hidden sheet not sent"
+    assert "stored values of all cells are sent" in read.notes[1]
+    assert folder_workbook.sheet_names(tmp_path / "l.xlsx") == ["Prices", "Other"]
+
+
+@pytest.mark.parametrize(
+    ("sheet", "problem"),
+    [
+        ("Merged", "sheet 'Merged' has merged cells; they are read only in workbooks of at most"),
+        ("Secret", "sheet 'Secret' is hidden; show it"),
+        ("Mergd", "unknown sheet 'Mergd'; did you mean 'Merged'?"),
+        ("Empty", "sheet 'Empty' is empty; its first row must be the header"),
+    ],
+)
+@pytest.mark.usefixtures("small_limit")
+def test_a_sheet_of_a_large_workbook_is_refused(sheet: str, problem: str, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    book.create_sheet("Merged")
+    for number in range(4):
+        book["Merged"].append([number, number])
+    book["Merged"].merge_cells("A1:B1")
+    book.create_sheet("Empty")
+    book.create_sheet("Secret").sheet_state = "hidden"
+    book.save(tmp_path / "l.xlsx")
+    with pytest.raises(DataError, match=re.escape(problem)):
+        folder_workbook.read_sheet(tmp_path / "l.xlsx", sheet)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_formula_without_value_is_named_in_a_large_workbook_too(tmp_path: Path) -> None:
+    workbook(tmp_path / "f.xlsx", S=[["a", "b"], [1, 2], [3, "=A2+1"]])
+    with pytest.raises(DataError, match="has formulas that were never calculated"):
+        folder_workbook.read_sheet(tmp_path / "f.xlsx", None)
+
+
 def test_a_file_that_would_fill_the_memory_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,14 +249,11 @@ def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
     assert "f.xlsx: cell B2 has a formula that was never calculated" in problem
 
 
-def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_workbook, "_MOST_UNPACKED", 1 << 20)
     workbook(tmp_path / "b.xlsx", S=[["a"], [1]])
-    with (
-        zipfile.ZipFile(tmp_path / "b.xlsx", "a", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("xl/media/zeros", "w") as stream,
-    ):
-        for _ in range(201):
-            stream.write(b"\0" * (1 << 20))
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/zeros", b"\0" * (1 << 20))
     (problem,) = asked("b.xlsx", {"b.xlsx": (tmp_path / "b.xlsx").read_bytes()}, tmp_path)
     assert "would unpack to" in problem
 

@@ -9,6 +9,8 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
+from pytest_tablebench.errors import TableError
+from pytest_tablebench.running import rendering
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.serializers import Content, Image, pictures, serialize
@@ -67,3 +69,13 @@ def test_what_the_files_of_a_dataset_show_goes_before_until_a_table_is_changed()
     assert OWN not in images_of(changed)
     assert len(images_of(changed)) == 2
     assert "<upstream/>" not in text_of(shown(source, "html", "text", "transpose"))
+
+
+def test_a_large_table_is_shown_only_to_strategies_with_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rendering, "MOST_CELLS", 1)
+    source = Starter().open(Path())
+    with pytest.raises(TableError, match="more than 1 are asked about only with"):
+        shown(source, "csv", "text")
+    assert "Columns:" in text_of(shown(source, "columns", "text"))

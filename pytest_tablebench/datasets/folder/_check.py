@@ -136,7 +136,7 @@ def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
             "table",
             f"is about {counted(tokens, 'token')} long as HTML, and most models read at most "
             f"{_CONTEXT:,}; keep only the rows and columns that the questions are about, or ask "
-            f"with --bench-strategy=tools, the only strategy for tables of more than that",
+            "with --bench-strategy=tools",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +12,26 @@ from itertools import count as naturals
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.errors import DataError, MergedCellsError, TableError
+from pytest_tablebench.errors import (
+    DataError,
+    LargeWorkbookError,
+    MergedCellsError,
+    TableError,
+)
 from pytest_tablebench.tables.hierarchy import layout
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.hierarchy.xlsx import sheet_grid
-from pytest_tablebench.tables.other_workbooks import VALUES_ONLY
+from pytest_tablebench.tables.other_workbooks import LARGE, VALUES_ONLY, stored_rows
 from pytest_tablebench.tables.readers import (
     choose_sheet,
     flat_sheet,
     open_workbook,
+    plain_value,
     read_workbook_bytes,
     sheet_values,
 )
 from pytest_tablebench.tables.sheet_view import SheetView, show_sheet
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.tables.workbook_package import MAX_UNPACKED
 from pytest_tablebench.util.names import counted, shortened
 
 if TYPE_CHECKING:
@@ -34,8 +40,15 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """The most rows of a table."""
 
-_MOST_CELLS = 1_000_000
+_MOST_CELLS = 20_000_000
+_MOST_UNPACKED = 1 << 30
 _MOST_PARTS = 5_000
+_LONGEST_FORMULA = 1_000
+_WITHOUT_VALUE = re.compile(
+    rb"<c(?![^<>]* t=.str\b)(?:\s[^<>]*)?><f[^<>]*(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>)?</c>"
+)
+"""A cell with a formula that was never calculated; the value of a text may be empty."""
+
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of a workbook from Excel before 2007."""
 
@@ -68,10 +81,13 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
     Cells have the texts that a spreadsheet program shows. The table has its structure if cells are
     merged. Raises `DataError`.
     """
-    has_formulas = _look_over(path)
+    formulas = _look_over(path)
     try:
         data, name, place = read_workbook_bytes(path)
-        book, has_values_only = open_workbook(data, place)
+        try:
+            book, has_values_only = open_workbook(data, place)
+        except LargeWorkbookError:
+            return _large_sheet(data, sheet or "", formulas, place, name)
         chosen = choose_sheet(book, 0 if sheet is None else sheet, place)
         sheets = chosen.parent.worksheets if chosen.parent else [chosen]
         shown = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
@@ -82,7 +98,7 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             )
         chosen = chosen if chosen in shown else shown[0]
         where = f"{place}, sheet {chosen.title!r}"
-        if has_formulas and not has_values_only:
+        if formulas.exist and not has_values_only:
             _require_values(data, chosen)
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
@@ -106,6 +122,30 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
         ),
         _numbers(first[0], len(table.lines), view.omitted[0]),
         _numbers(first[1], len(table.header), view.omitted[1]),
+    )
+
+
+def _large_sheet(
+    data: bytes, sheet: str, formulas: _WorkbookFormulas, where: str, name: str
+) -> SheetRead:
+    if formulas.lack_values:
+        raise DataError(
+            "has formulas that were never calculated; open the file in a spreadsheet program and "
+            "save it"
+        )
+    read = stored_rows(data, sheet, where)
+    header, *rows = (tuple(plain_value(cell) for cell in row) for row in read.rows)
+    names = tuple("" if cell is None else str(cell) for cell in header)
+    top, left = read.first
+    hidden = f"{counted(read.hidden, 'hidden sheet')} not sent" if read.hidden else ""
+    return SheetRead(
+        Table(names, rows, name=name),
+        {},
+        read.sheet,
+        read.others,
+        (*filter(None, [hidden]), LARGE),
+        range(top, top + len(read.rows)),
+        range(left, left + len(names)),
     )
 
 
@@ -140,7 +180,11 @@ def sheet_names(path: Path) -> list[str]:
     _look_over(path)
     try:
         data, _, place = read_workbook_bytes(path)
-        book, _ = open_workbook(data, place)
+        try:
+            book, _ = open_workbook(data, place)
+        except LargeWorkbookError:
+            read = stored_rows(data, "", place)
+            return [read.sheet, *read.others]
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
     return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
@@ -151,58 +195,69 @@ def _shortened(message: str, path: Path) -> str:
     return message.removeprefix(f"XLSX file '{path}'").lstrip(",: ")
 
 
-def _look_over(path: Path) -> bool:
-    """Return whether a workbook has formulas. Raises `DataError` if it is unsafe to unpack."""
+@dataclass(frozen=True)
+class _WorkbookFormulas:
+    """Whether a workbook has formulas, and whether some of them have no stored value."""
+
+    exist: bool = False
+    lack_values: bool = False
+
+
+def _look_over(path: Path) -> _WorkbookFormulas:
+    """Return what formulas a workbook has. Raises `DataError` if it is unsafe to unpack."""
     try:
         with path.open("rb") as stream:
             if stream.read(len(_OLE)) == _OLE:
-                return False  # a workbook from Excel before 2007, with stored values
+                return _WorkbookFormulas()  # a workbook from Excel before 2007, with stored values
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
             if any(part.flag_bits & 1 for part in parts):
                 raise DataError("is protected by a password; save it without one")
             # `zipfile` never unpacks more than the size in an entry, so these sizes are reliable.
             size = sum(part.file_size for part in parts)
-            if size > MAX_UNPACKED or len(parts) > _MOST_PARTS:
+            if size > _MOST_UNPACKED or len(parts) > _MOST_PARTS:
                 raise DataError(
                     f"would unpack to {size >> 20:,} MB in {len(parts):,} parts; at most "
-                    f"{MAX_UNPACKED >> 20} MB and {_MOST_PARTS:,} parts are read"
+                    f"{_MOST_UNPACKED >> 20:,} MB and {_MOST_PARTS:,} parts are read"
                 )
             counted = ("xl/worksheets/", "xl/sharedStrings")
-            with_formulas = [
-                _has_formulas(archive, part) for part in parts if part.filename.startswith(counted)
-            ]  # a list, because each part's size must be checked too
-            return any(with_formulas)
+            sheets = [part for part in parts if part.filename.startswith(counted)]
+            formulas = [_formulas(archive, sheet) for sheet in sheets]
+            return _WorkbookFormulas(
+                any(each.exist for each in formulas), any(each.lack_values for each in formulas)
+            )
     except zipfile.BadZipFile:
         raise DataError("is not a workbook, despite its name") from None
     except (OSError, RuntimeError, NotImplementedError, zipfile.LargeZipFile) as error:
         raise DataError(f"cannot be read: {error}") from None
 
 
-def _has_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    """Return whether a part has formulas. Raises `DataError` for too many rows, cells or texts.
+def _formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> _WorkbookFormulas:
+    """Return what formulas a part has. Raises `DataError` for too many rows, cells or texts.
 
     The part is searched as bytes, without parsing it.
     """
-    rows, cells, formulas, rest = 0, 0, False, b""
+    rows, cells, exist, lack_values, rest, end = 0, 0, False, False, b"", b""
     with archive.open(part) as stream:
         while block := stream.read(1 << 20):
             text = rest + block
             rows += text.count(b"<row ") + text.count(b"<row>")
-            formulas = formulas or b"<f>" in text or b"<f " in text
+            exist = exist or b"<f>" in text or b"<f " in text
+            lack_values = lack_values or _WITHOUT_VALUE.search(end + block) is not None
             cells += text.count(b"<c ") + text.count(b"<si>")
             if cells > _MOST_CELLS:
                 raise DataError(
                     f"has a sheet of more than {_MOST_CELLS:,} cells; no model reads that many: "
                     f"keep only what the questions are about"
                 )
+            end = block[-_LONGEST_FORMULA:]
             rest = text[-4:]  # a tag that continues in the next block is counted there
             if rows > MOST_ROWS + 1:
                 raise DataError(
                     f"has a sheet of more than {MOST_ROWS:,} rows; no model reads that many: "
                     f"keep only the rows that the questions are about"
                 )
-    return formulas
+    return _WorkbookFormulas(exist, lack_values)
 
 
 def _require_values(data: bytes, values: Worksheet) -> None:
