@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from jsonschema import Draft202012Validator
 
-from tests.support.batch_server import BatchServer
+from tests.support.batch_server import Answer, BatchServer
+from tests.support.own_folders import write_folder
 from tests.support.runs import Script, right, run_pytest
+from tests.support.toy_bench import Bench
 
 COUNT = 3
 MODEL = "openai/gpt-4o-mini"
@@ -65,3 +68,37 @@ def test_a_request_that_the_budget_does_not_cover_is_named(tmp_path: Path) -> No
     assert "1 case waits for batches" in run.output
     assert "1 request not submitted: --bench-max-cost does not cover more" in run.output
     assert "goes on" not in run.output
+
+
+def test_each_turn_with_tools_is_a_batch(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+
+    def answer(body: dict[str, Any]) -> Answer:
+        result = body["messages"][-1]
+        if result["role"] != "tool":
+            assert [tool["function"]["name"] for tool in body["tools"]][:2] == ["rows", "search"]
+            return {"search": {"table": "df", "text": "coffee"}}
+        assert (result["tool_call_id"], result["content"]) == (
+            "call_0",
+            "row,product,price\n0,coffee,3.10\n",
+        )
+        return "3.10"
+
+    questions = "table,question,answer\nprices.csv,What does coffee cost?,3.10\n"
+    prices = "product,price\ncoffee,3.10\ntea,2.20\n"
+    write_folder(bench.path / "shop", {"prices.csv": prices, "questions.csv": questions})
+    with BatchServer(answer) as server:
+        options = (
+            *("--pyargs", "pytest_tablebench.suites.test_own", "-pno:randomly"),
+            *("--bench-data=shop", "--bench-dataset=shop", "--bench-strategy=tools"),
+            *("--bench-executor=batch", "--bench-store=store", f"--model={MODEL}"),
+            f"--bench-api-base={server.url}",
+        )
+        codes = []
+        for _ in range(3):
+            codes.append(bench.run_apart(*options).ret)
+            server.finish()
+        assert codes == [12, 12, 0]
+        assert [len(batch.rows) for batch in server.batches] == [1, 1]
+    assert bench.record()["outcome"] == "right"
+    assert bench.record()["parts"]["turns"] == 2

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 __all__ = ["BatchServer", "Handed"]
 
+Answer = str | dict[str, dict[str, Any]]
 HANDLED = ("/files", "/batches")
 
 
@@ -51,12 +52,13 @@ class BatchServer:
     """The server.
 
     Arguments:
-        answer: returns the text that answers the body of a request.
+        answer: returns the text that answers the body of a request, or calls of tools: the
+            arguments by the name of each.
         usage: tokens of a prompt and of a reply.
     """
 
     def __init__(
-        self, answer: Callable[[dict[str, Any]], str], usage: tuple[int, int] = (1000, 10)
+        self, answer: Callable[[dict[str, Any]], Answer], usage: tuple[int, int] = (1000, 10)
     ) -> None:
         self.answer = answer
         self.usage = usage
@@ -186,7 +188,17 @@ class BatchServer:
         self._http.server_close()
 
 
-def _answered(row: dict[str, Any], text: str, usage: tuple[int, int]) -> bytes:
+def _answered(row: dict[str, Any], answer: Answer, usage: tuple[int, int]) -> bytes:
+    message: dict[str, Any] = {"role": "assistant", "content": answer}
+    if not isinstance(answer, str):
+        functions = [{"name": name, "arguments": json.dumps(of)} for name, of in answer.items()]
+        message |= {
+            "content": None,
+            "tool_calls": [
+                {"id": f"call_{number}", "type": "function", "function": function}
+                for number, function in enumerate(functions)
+            ],
+        }
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -195,8 +207,8 @@ def _answered(row: dict[str, Any], text: str, usage: tuple[int, int]) -> bytes:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": text},
-                "finish_reason": "stop",
+                "message": message,
+                "finish_reason": "stop" if isinstance(answer, str) else "tool_calls",
             }
         ],
         "usage": {
