@@ -7,18 +7,27 @@ the list of their values, with the exception in place of a value for each that f
 
 from __future__ import annotations
 
+import hashlib
+import tomllib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate.pair import Pair, RejectedError
+from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
+LANGUAGES = ("en", "zh")
+
 Value = TypeVar("Value")
+Proposal = TypeVar("Proposal")
+Checked = TypeVar("Checked")
 
 Conversation = Generator[Any, Any, Value]
 """Yields a step, or a list of conversations, and returns a value."""
@@ -28,6 +37,33 @@ TableQuestions = tuple[str, Iterator[Pair]]
 
 Finish = Callable[[int | None], TableQuestions | None]
 """Makes at most the given number of questions of a table; None if the table is left out."""
+
+
+@cache
+def data_file(name: str) -> dict[str, Any]:
+    """Return a TOML file of this package, such as `rules/en.toml`."""
+    return tomllib.loads((files(__package__) / name).read_text(encoding="utf-8"))
+
+
+def digest_of(*content: object) -> str:
+    """Return 16 hexadecimal digits that identify the content."""
+    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def spoken(language: str, number: int, headings: Iterable[object]) -> str:
+    """Return the language of a question; `both` alternates, `auto` follows the headings."""
+    if language == "both":
+        return LANGUAGES[number % len(LANGUAGES)]
+    if language == "auto":
+        return "zh" if any(is_chinese(str(name)) for name in headings) else "en"
+    return language
+
+
+def shares_of(count: int, names: Sequence[str]) -> dict[str, int]:
+    """Distribute a number of questions evenly over kinds; kinds without a question are left out."""
+    each, rest = divmod(count, len(names) or 1)
+    shares = {name: each + (place < rest) for place, name in enumerate(names)}
+    return {name: share for name, share in shares.items() if share}
 
 
 def reply_text(step: Ask) -> Conversation[str]:
@@ -131,3 +167,73 @@ class QuestionMaker:
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Continue from a state."""
         self.tally = Tally.of(state)
+
+
+class CheckedQuestions(QuestionMaker, Generic[Proposal, Checked]):
+    """The pipeline of all ways that ask models: propose questions, check each, keep the good ones.
+
+    `propose` and `check` are conversations, which may run before earlier tables are finished.
+    `keep` and `close` are called when the turn of the table comes.
+
+    Attributes:
+        missing: the reason for a rejected question whose check got no reply.
+    """
+
+    missing = "no reply"
+
+    @abstractmethod
+    def propose(self, table: Table, tally: Tally) -> Conversation[tuple[str, list[Proposal]]]:
+        """Return a digest of the table and the proposals; count events in its tally.
+
+        Raises `RejectedError` for a table that is left out.
+        """
+
+    @abstractmethod
+    def check(self, proposal: Proposal, course: Counter[str]) -> Conversation[Checked]:
+        """Examine a proposal; count events. Raises `RejectedError`, and `ModelError`."""
+
+    @abstractmethod
+    def keep(self, proposal: Proposal, checked: Checked) -> Pair:
+        """Return the question of a checked proposal. Raises `RejectedError`."""
+
+    def close(self, proposal: Proposal, checked: Checked, pair: Pair | None) -> Iterable[Pair]:  # noqa: ARG002
+        """Return the questions to write; `pair` is None if the checked proposal is not kept."""
+        return [] if pair is None else [pair]
+
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Let models propose questions about a table, and check them."""
+        tally = Tally()
+        try:
+            digest, proposals = yield from self.propose(table, tally)
+        except RejectedError as error:
+            return self.left_out(error.reason)
+        outcomes = yield [self.check(proposal, tally.course) for proposal in proposals]
+        checked = list(zip(proposals, outcomes, strict=True))
+        return lambda most: (digest, self._kept(checked, tally, most))
+
+    def _kept(
+        self,
+        checked: Sequence[tuple[Proposal, Checked | RejectedError | ModelError]],
+        tally: Tally,
+        most: int | None,
+    ) -> Iterator[Pair]:
+        self.tally.add(tally)
+        count = 0
+        for proposal, outcome in checked:
+            if isinstance(outcome, RejectedError | ModelError):
+                self.tally.reject(outcome, self.missing)
+                continue
+            pair = None
+            try:
+                pair = self.keep(proposal, outcome)
+                if count == most:
+                    pair = None
+                    raise RejectedError("more than asked for")
+            except RejectedError as error:
+                self.tally.reject(error)
+            else:
+                count += 1
+                kind = pair.tags.get("subtask", pair.tags.get("task", pair.metric or "other"))
+                self.tally.recipes[kind] += 1
+            yield from self.close(proposal, outcome, pair)
+        self.tally.tables["used"] += 1

@@ -1,4 +1,4 @@
-"""Read cells as numbers, as answers, and as labels of summaries.
+"""Read cells as numbers, as answers, and as labels of summaries; compare questions.
 
 A number has an optional currency sign, an optional minus, digits with or without separators between
 thousands, a decimal point, and one unit after it: "1,234", "12.5%", "12 km", "$ -3.4 m", "9.50 €",
@@ -119,3 +119,16 @@ def is_summary(text: str) -> bool:
     if any(sign in text for sign in _SUMMARY_SIGNS):
         return True
     return len(words) <= 4 and any(word in _SUMMARY_WORDS for word in words)
+
+
+def plain_question(text: str) -> str:
+    """Return a question in the form for comparisons."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def says(question: str, answer: str) -> bool:
+    """Return whether a question contains its answer as whole words."""
+    plain = plain_question(answer)
+    if len(plain) < 2 or plain not in question:
+        return False
+    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", question) is not None

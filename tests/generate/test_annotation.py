@@ -17,14 +17,14 @@ from pytest_tablebench.generate.annotate import (
     UnansweredQuestion,
     questions_as_table,
 )
-from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
-from pytest_tablebench.generate.annotate._replies import (
+from pytest_tablebench.generate.annotate._questions import (
     read_answer,
     read_complexity,
     read_questions,
     word_count,
 )
-from pytest_tablebench.generate.llm.replies import RefusedError
+from pytest_tablebench.generate.annotate._review import Candidate, counted_alike, ranked
+from pytest_tablebench.generate.llm.replies import Draft, RefusedError
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
@@ -55,7 +55,7 @@ table lists for both of these two people?
 
 I hope they are of use."""
     found = [
-        one.reason if isinstance(one, RefusedError) else one
+        one.reason if isinstance(one, RefusedError) else (one.question, one.subtype)
         for one in read_questions(reply, TASKS["nr"])
     ]
     assert found == [
@@ -94,7 +94,7 @@ def test_words_are_counted_in_scripts_with_blanks_and_without(text: str, count: 
 @pytest.mark.parametrize(("count", "taken"), [(19, False), (20, True), (50, True), (51, False)])
 def test_a_question_has_20_to_50_words(count: int, taken: bool) -> None:
     [read] = read_questions(f"[Question1]: {'word ' * count}\n[Subtype1]: Counting", TASKS["nr"])
-    assert isinstance(read, tuple) is taken
+    assert isinstance(read, Draft) is taken
 
 
 def test_an_answer_is_what_the_last_marker_stands_before() -> None:

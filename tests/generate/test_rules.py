@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.pair import RejectedError
+from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.generate.rules import (
     LANGUAGES,
     RECIPES,
@@ -19,8 +19,9 @@ from pytest_tablebench.generate.rules import (
     RuleGenerator,
     Texts,
 )
+from pytest_tablebench.generate.rules._answers import ANSWERS, plain_answer
+from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._draw import DRAWS
-from pytest_tablebench.generate.rules._plain import ANSWERS, NARROWING, plain_answer
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.generate.rules.generate import written_answer

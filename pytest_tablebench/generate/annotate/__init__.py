@@ -4,14 +4,21 @@ The tasks are in `tasks.toml`, the prompts in `prompts.toml`. Spec: realhitbench
 """
 
 from pytest_tablebench.generate.annotate._answers import AnswerGenerator
-from pytest_tablebench.generate.annotate._asked import UnansweredQuestion
-from pytest_tablebench.generate.annotate._prompts import TASKS, ask_for_complexity, text_of
-from pytest_tablebench.generate.annotate._questions import QuestionGenerator
-from pytest_tablebench.generate.annotate._replies import DIMENSIONS, read_complexity
-from pytest_tablebench.generate.annotate._review import CRITERIA, REVIEW, questions_as_table
-from pytest_tablebench.generate.annotate._verdicts import (
+from pytest_tablebench.generate.annotate._questions import (
+    DIMENSIONS,
+    TASKS,
+    QuestionGenerator,
+    ask_for_complexity,
+    read_complexity,
+    text_of,
+)
+from pytest_tablebench.generate.annotate._review import (
+    CRITERIA,
+    REVIEW,
     STATES,
     Review,
+    UnansweredQuestion,
+    questions_as_table,
     read_review,
     write_accepted,
 )

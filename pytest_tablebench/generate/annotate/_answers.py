@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_tablebench.errors import STOPPED, ModelError
-from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.annotate._asked import USUAL, UnansweredQuestion
-from pytest_tablebench.generate.annotate._prompts import (
+from pytest_tablebench.generate.annotate._questions import (
     STRUCTURE,
     ask_by_tree,
     ask_for_answer,
     ask_for_score,
     ask_for_tree,
+    drawn_answer,
+    read_answer,
     text_of,
 )
-from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
-from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
-from pytest_tablebench.generate.annotate._review import ReviewFile
+from pytest_tablebench.generate.annotate._review import (
+    Candidate,
+    ReviewFile,
+    UnansweredQuestion,
+    counted_alike,
+    ranked,
+)
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
+    CheckedQuestions,
     Conversation,
-    Finish,
-    QuestionMaker,
     Tally,
+    digest_of,
     reply_text,
 )
 from pytest_tablebench.generate.twins import question_pair, twins_of
@@ -49,7 +53,16 @@ _PROGRAM = "import pandas as pd\nplt.show()"
 """The program that a plan expects."""
 
 
-class AnswerGenerator(QuestionMaker):
+@dataclass(frozen=True)
+class _Posed:
+    """A question about a table, and the table as models receive it."""
+
+    table: Table
+    shows: str
+    question: UnansweredQuestion
+
+
+class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
     """Collects models' answers to the questions about a table, and a judge's marks for them.
 
     The answer with the highest product of marks and frequency is taken.
@@ -90,56 +103,36 @@ class AnswerGenerator(QuestionMaker):
         self._review.size = counts.pop("review")["bytes"]
         super().resume(counts)
 
-    def converse(self, table: Table) -> Conversation[Finish]:
-        """Collect answers to the questions about a table, and marks for the answers."""
-        try:
-            shows = text_of(table)
-        except RefusedError as error:
-            return self.left_out(error.reason)
-        tally = Tally()
-        questions = self._questions[str(table.name)]
-        outcomes = yield [
-            self._candidates(table, shows, question, tally.course) for question in questions
-        ]
-        rated = list(zip(questions, outcomes, strict=True))
-        # Two files may contain the same table with different questions.
-        digest = digest_of(table.name, table.title, table.lines)
-        return lambda most: (digest, self._pairs(table, rated, tally, most))
-
-    def _pairs(
+    def propose(
         self,
         table: Table,
-        rated: Sequence[tuple[UnansweredQuestion, list[Candidate] | RefusedError]],
-        tally: Tally,
-        most: int | None,
+        tally: Tally,  # noqa: ARG002 - no question is rejected before its check
+    ) -> Conversation[tuple[str, list[_Posed]]]:
+        """Return the questions about a table."""
+        shows = text_of(table)
+        posed = [_Posed(table, shows, question) for question in self._questions[str(table.name)]]
+        # Two files may contain the same table with different questions.
+        return digest_of(table.name, table.title, table.lines), posed
+        yield
+
+    def keep(self, proposal: _Posed, checked: list[Candidate]) -> Pair:
+        """Return the question with the best answer. Raises `RefusedError` without one."""
+        if not checked:
+            raise RefusedError("no answer")
+        if not checked[0].final:
+            raise RefusedError("no marks for an answer")
+        return _pair(proposal.question, checked[0].answer)
+
+    def close(
+        self, proposal: _Posed, checked: list[Candidate], pair: Pair | None
     ) -> Iterator[Pair]:
-        self.tally.add(tally)
-        left, rejected = most, self.tally.rejected
-        for question, outcome in rated:
-            if isinstance(outcome, RefusedError):
-                self.tally.reject(outcome)
-                continue
-            candidates = ranked(outcome)
-            best = candidates[0] if candidates else None
-            pair = None
-            if best is None:
-                rejected["no answer"] += 1
-            elif not best.final:
-                rejected["no marks for an answer"] += 1
-            elif left == 0:
-                rejected["more than asked for"] += 1
-            else:
-                left = None if left is None else left - 1
-                self.tally.recipes[question.tags.get("task", USUAL)] += 1
-                if len(best.models) > 1:
-                    self.tally.course["given by several"] += 1
-                if _is_tie(candidates):
-                    self.tally.course["tie broken"] += 1
-                pair = _pair(question, best.answer)
-            self._review.add(str(table.name), question, candidates, taken=pair is not None)
-            if pair is not None:
-                yield from self._with_twin(table, pair)
-        self.tally.tables["used"] += 1
+        """Write the candidates for reviewers; return the question, perhaps with its twin."""
+        name, question = str(proposal.table.name), proposal.question
+        self._review.add(name, question, checked, taken=pair is not None)
+        if pair is not None:
+            self.tally.course["given by several"] += len(checked[0].models) > 1
+            self.tally.course["tie broken"] += _is_tie(checked)
+            yield from self._with_twin(proposal.table, pair)
 
     def _with_twin(self, table: Table, pair: Pair) -> Iterator[Pair]:
         """Yield a question; for one about structure, also the question about a twin."""
@@ -153,17 +146,14 @@ class AnswerGenerator(QuestionMaker):
         name = names[self.tally.recipes[STRUCTURE] % len(names)]
         yield from question_pair(pair, name, twins[name], {})
 
-    def _candidates(
-        self, table: Table, shows: str, question: UnansweredQuestion, course: Counter[str]
-    ) -> Conversation[list[Candidate]]:
-        """Return the different answers with their marks.
+    def check(self, proposal: _Posed, course: Counter[str]) -> Conversation[list[Candidate]]:
+        """Return the different answers with their marks, the best first.
 
         Raises `RefusedError` if the run stopped before all models replied, because fewer votes
         would decide.
         """
-        outcomes = yield [
-            self._answer(table, shows, question, place) for place in range(len(self._models))
-        ]
+        question, shows = proposal.question, proposal.shows
+        outcomes = yield [self._answer(proposal, place) for place in range(len(self._models))]
         answers = []
         for model, answer in zip(self._models, outcomes, strict=True):
             if isinstance(answer, ModelError | RefusedError):
@@ -186,15 +176,14 @@ class AnswerGenerator(QuestionMaker):
                 score = read_score(reply)
                 course["marks that cannot be read"] += score is None
             marked.append(replace(candidate, score=score))
-        return marked
+        return ranked(marked)
 
-    def _answer(
-        self, table: Table, shows: str, question: UnansweredQuestion, place: int
-    ) -> Conversation[str]:
+    def _answer(self, proposal: _Posed, place: int) -> Conversation[str]:
         """Return the answer of the model at a place; for a program, the values that it draws.
 
         Raises `RefusedError` if there is no answer.
         """
+        question, shows = proposal.question, proposal.shows
         model, draws = self._models[place], question.metric == CHART
         # A plan expects a different answer of each model, because the judge rates each.
         likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
@@ -207,7 +196,7 @@ class AnswerGenerator(QuestionMaker):
         if not draws:
             return read_answer(reply, question.task)
         subtype = question.tags.get("subtype", "")
-        program = chart_step(reply, chart_type=subtype, table=table)
+        program = chart_step(reply, chart_type=subtype, table=proposal.table)
         if program is None:
             raise RefusedError("no program")
         values = Execution("ok", value={"ran": True, "values": [place] * 10})

@@ -1,36 +1,251 @@
-"""Let a model write questions about a table, by task (spec: realhitbench.md section 8)."""
+"""Questions without answers, by task: requests, replies, and the maker of such questions.
+
+Spec: realhitbench.md section 8. No part of a reply is executed. The texts of requests are in
+`prompts.toml`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.annotate._prompts import (
-    STRUCTURE,
-    TASKS,
-    QuestionFamily,
-    ask_for_questions,
-    text_of,
+from pytest_tablebench.generate.llm._prompts import ask_model, shown_whole
+from pytest_tablebench.generate.llm.replies import (
+    Draft,
+    RefusedError,
+    new_drafts,
+    plain_text,
+    read_marks,
 )
-from pytest_tablebench.generate.annotate._replies import read_questions
-from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
+    CheckedQuestions,
     Conversation,
-    Finish,
-    QuestionMaker,
     Tally,
+    data_file,
+    digest_of,
     reply_text,
+    shares_of,
 )
-from pytest_tablebench.generate.rules.generate import plain_question
 from pytest_tablebench.generate.twins import twins_of
+from pytest_tablebench.metrics.charts import chart_values
+from pytest_tablebench.metrics.realhit_reply import read_reply
+from pytest_tablebench.metrics.steps import Ask, Execution
+from pytest_tablebench.serializers import serialize
+from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.hierarchy.complexity import complexity
+from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
 
+_LONGEST_TABLE = 60_000
+"""Characters of the longest table that models receive."""
 
-class QuestionGenerator(QuestionMaker):
+_COVERED = "Summary Analysis"
+"""The subtype that is rated by coverage instead of correctness."""
+
+
+@dataclass(frozen=True)
+class QuestionFamily:
+    """A family of questions.
+
+    Arguments:
+        name, does: its name and description.
+        subtypes: descriptions by name.
+        form: the form of answers.
+        metric, threshold: how a dataset judges answers; "" if the form determines it.
+        survives: perturbations that keep answers correct.
+        examples: of questions, one a line.
+        suffix: appended to each question.
+    """
+
+    name: str
+    does: str
+    subtypes: Mapping[str, str]
+    form: str
+    metric: str
+    survives: tuple[str, ...]
+    threshold: str = ""
+    examples: str = ""
+    suffix: str = ""
+
+
+STRUCTURE = "sc"
+"""The task whose questions are asked about a table and its twin."""
+
+_WORDS = data_file("annotate/prompts.toml")
+TASKS: Mapping[str, QuestionFamily] = {
+    name: QuestionFamily(**(about | {"survives": tuple(about["survives"])}))
+    for name, about in data_file("annotate/tasks.toml").items()
+}
+
+
+def text_of(table: Table) -> str:
+    """Return a table as models receive it. Raises `RefusedError` for one that is left out."""
+    return shown_whole(table, _latex, _LONGEST_TABLE)
+
+
+def _latex(table: Table) -> str:
+    title = f' "{table.title}"' if table.title else ""
+    return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
+
+
+def ask_for_questions(
+    shows: str, task: QuestionFamily, count: int, language: str, model: str
+) -> Ask:
+    """Return the request for `count` questions of a task."""
+    instructions = _WORDS["questions"].format(
+        name=task.name,
+        does=task.does,
+        subtypes="\n".join(f"- {name}: {meaning}" for name, meaning in task.subtypes.items()),
+        count=count,
+        language=_WORDS["languages"][language],
+        form=task.form,
+        examples=_WORDS["examples"].format(examples=task.examples) if task.examples else "",
+    )
+    return ask_model(instructions, shows, model)
+
+
+def ask_for_answer(shows: str, task: QuestionFamily, question: str, model: str) -> Ask:
+    """Return the request for the answer to a question."""
+    instructions = _WORDS["answers"].format(form=task.form)
+    return ask_model(instructions, _WORDS["asked"].format(shows=shows, question=question), model)
+
+
+def ask_for_tree(shows: str, model: str) -> Ask:
+    """Return the request for the tree of a table's headings, with TreeThinker's prompt."""
+    question = Message("user", f"{TREE_PROMPT}\n\n{shows}")
+    return Ask((question,), model, expected="(C0, 1, 1, heading)\n" * 3)
+
+
+def ask_by_tree(tree: Ask, drawn: str, task: QuestionFamily, question: str) -> Ask:
+    """Return the next request to the model that drew a tree: answer a question with the tree."""
+    instructions = _WORDS["by_tree"].format(form=task.form, question=question)
+    turns = (*tree.messages, Message("assistant", drawn), Message("user", instructions))
+    return replace(tree, messages=turns)
+
+
+def ask_for_score(shows: str, subtype: str, question: str, answer: str, model: str) -> Ask:
+    """Return the request to a judge for marks of an answer, without a reference answer."""
+    criterion = _WORDS["coverage" if subtype == _COVERED else "correctness"]
+    text = _WORDS["answered"].format(shows=shows, question=question, answer=answer)
+    return ask_model(_WORDS["judge"].format(criterion=criterion), text, model)
+
+
+def ask_for_complexity(shows: str, model: str) -> Ask:
+    """Return the request for marks of a table's complexity."""
+    return ask_model(_WORDS["complexity"].format(), shows, model)
+
+
+DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
+"""Dimensions of complexity, each with marks from 1 to 10; figures leave out the last one."""
+
+_LONGEST = {"reply": 200_000, "question": 1_000, "line": 600, "prose": 3_000, "values": 20_000}
+_MARK = re.compile(
+    r"^[ \t>*#-]*\[(question|sub-?type) ?(\d{1,3})\][*]*[ \t]*:[*]*", re.IGNORECASE | re.MULTILINE
+)
+_WORD = re.compile(r"[^\W_]+(?:[-'’.,:/&][^\W_]+)*")
+_SYLLABLE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+WORDS = range(20, 51)
+"""Allowed numbers of words of a question."""
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def read_questions(reply: str, task: QuestionFamily) -> Iterator[Draft | RefusedError]:
+    """Yield the questions of a reply in their order.
+
+    Raises `RefusedError` for a reply without questions.
+    """
+    if len(reply) > _LONGEST["reply"]:
+        raise RefusedError("reply is too long")
+    parts: dict[tuple[str, int], str] = {}
+    marks = list(_MARK.finditer(reply))
+    twice = set[int]()
+    for place, mark in enumerate(marks, start=1):
+        end = marks[place].start() if place < len(marks) else len(reply)
+        key = mark[1].casefold().replace("-", ""), int(mark[2])
+        if key in parts:
+            twice.add(key[1])
+        parts[key] = reply[mark.end() : end]
+    numbers = sorted(number for kind, number in parts if kind == "question")
+    if not numbers:
+        raise RefusedError("reply has no question")
+    for number in numbers:
+        try:
+            if number in twice:
+                raise RefusedError("a number occurs twice")
+            subtype = parts.get(("subtype", number), "")
+            text = _question(parts["question", number])
+            yield Draft(text, subtype=_subtype(subtype, task))
+        except RefusedError as error:
+            yield error
+
+
+def _question(text: str) -> str:
+    question = plain_text(text, _LONGEST["question"], "question")
+    if question.startswith(_FORMULA):
+        raise RefusedError("question begins like a formula")  # a spreadsheet would run it
+    if word_count(question) not in WORDS:
+        raise RefusedError(f"question does not have {WORDS[0]} to {WORDS[-1]} words")
+    return question
+
+
+def word_count(text: str) -> int:
+    """Return the number of words; two characters of Chinese or Japanese count as one word."""
+    syllables = len(_SYLLABLE.findall(text))
+    return len(_WORD.findall(_SYLLABLE.sub(" ", text))) + -(-syllables // 2)
+
+
+def _subtype(text: str, task: QuestionFamily) -> str:
+    subtype = " ".join(text.strip().partition("\n")[0].strip("*.").split()).casefold()
+    names = {name.casefold(): name for name in task.subtypes}
+    if subtype not in names:
+        raise RefusedError("unknown sub-type" if subtype else "no sub-type")
+    return names[subtype]
+
+
+def read_answer(reply: str, task: QuestionFamily) -> str:
+    """Return the marked answer of a reply, on one line. Raises `RefusedError`."""
+    answer = read_reply(reply).answer
+    if answer is None:
+        raise RefusedError("no marked answer")
+    longest = "prose" if task.metric else "line"
+    return plain_text(answer.strip().strip("`*"), _LONGEST[longest], "answer")
+
+
+def drawn_answer(ran: Execution) -> str:
+    """Return the values that a program drew, as a dataset's answer. Raises `RefusedError`."""
+    values = chart_values(ran)
+    if not values:
+        raise RefusedError(f"program {ran.outcome if ran.outcome != 'ok' else 'draws nothing'}")
+    try:
+        answer = json.dumps(_rounded(values), allow_nan=False)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise RefusedError("program draws no numbers") from None
+    if len(answer) > _LONGEST["values"]:
+        raise RefusedError("program draws too much")
+    return answer
+
+
+def _rounded(values: list[Any]) -> list[Any]:
+    return [
+        _rounded(value) if isinstance(value, list) else round(float(value), 2) for value in values
+    ]
+
+
+def read_complexity(reply: str) -> tuple[int, ...]:
+    """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError` if any is missing."""
+    marks = read_marks(reply, DIMENSIONS, 10)
+    return tuple(marks[name] for name in DIMENSIONS)
+
+
+class QuestionGenerator(CheckedQuestions[Pair, Pair]):
     """Lets a model write questions about one table after the other, for each task.
 
     Arguments:
@@ -54,82 +269,41 @@ class QuestionGenerator(QuestionMaker):
         self._model, self._tasks = model, tuple(tasks)
         self._per_table, self._language = per_table, language
 
-    def converse(self, table: Table) -> Conversation[Finish]:
+    def propose(self, table: Table, tally: Tally) -> Conversation[tuple[str, list[Pair]]]:
         """Collect questions about a table."""
-        try:
-            shows = text_of(table)
-        except RefusedError as error:
-            return self.left_out(error.reason)
+        shows = text_of(table)
         digest = digest_of(table.title, table.lines, table.spans)
-        tally, tasks = Tally(), self._tasks
+        tasks = self._tasks
         if STRUCTURE in tasks and not (is_kept(table, table) and twins_of(table, digest)):
             tasks = tuple(name for name in tasks if name != STRUCTURE)
             tally.course["no parts to exchange, so no structure question"] += 1
-        each, rest = divmod(self._per_table, len(tasks) or 1)
-        shares = {name: each + (place < rest) for place, name in enumerate(tasks)}
-        counts = {name: count for name, count in shares.items() if count}
+        counts = shares_of(self._per_table, tasks)
         replies = yield [
             reply_text(ask_for_questions(shows, TASKS[name], count, self._language, self._model))
             for name, count in counts.items()
         ]
-        written = [
-            (name, question, subtype)
-            for (name, count), reply in zip(counts.items(), replies, strict=True)
-            for question, subtype in _written(reply, TASKS[name], count, tally)
-        ]
-        return lambda most: (digest, self._pairs(table, digest, written, tally, most))
-
-    def _pairs(
-        self,
-        table: Table,
-        digest: str,
-        written: Sequence[tuple[str, str, str]],
-        tally: Tally,
-        most: int | None,
-    ) -> Iterator[Pair]:
-        self.tally.add(tally)
-        seen, left, rejected = set[str](), most, self.tally.rejected
-        table_tags = {"complexity": complexity(table).band}
-        for name, question, subtype in written:
-            key = plain_question(question)
-            if key in seen:
-                rejected["duplicate"] += 1
-                continue
-            seen.add(key)
-            if left == 0:
-                rejected["more than asked for"] += 1
-                continue
-            left = None if left is None else left - 1
-            self.tally.recipes[name] += 1
+        seen, band, pairs = set[str](), complexity(table).band, list[Pair]()
+        for (name, count), reply in zip(counts.items(), replies, strict=True):
             task = TASKS[name]
-            tags = {"task": name, "subtype": subtype, **table_tags, "made": "annotation"}
-            yield Pair(
-                id=f"{digest[:10]}-{name}-{len(seen)}",
-                question=f"{question} {task.suffix}".strip(),
-                answers=(),
-                metric=task.metric,
-                tags=tags,
-                perturbations=task.survives,
-                threshold=task.threshold,
-            )
-        self.tally.tables["used"] += 1
+            for draft in new_drafts(reply, partial(read_questions, task=task), count, seen, tally):
+                tags = {"task": name, "subtype": draft.subtype, "complexity": band}
+                pair = Pair(
+                    id=f"{digest[:10]}-{name}-{len(seen)}",
+                    question=f"{draft.question} {task.suffix}".strip(),
+                    answers=(),
+                    metric=task.metric,
+                    tags={**tags, "made": "annotation"},
+                    perturbations=task.survives,
+                    threshold=task.threshold,
+                )
+                pairs.append(pair)
+        return digest, pairs
 
+    def check(self, proposal: Pair, course: Counter[str]) -> Conversation[Pair]:  # noqa: ARG002
+        """Return the question; people check it."""
+        return proposal
+        yield
 
-def _written(
-    reply: str | ModelError, task: QuestionFamily, count: int, tally: Tally
-) -> Iterator[tuple[str, str]]:
-    """Yield a reply's questions with their sub-types; count the rejected ones by reason."""
-    try:
-        if isinstance(reply, ModelError):
-            raise reply
-        proposed = list(read_questions(reply, task))
-    except (RefusedError, ModelError) as error:
-        tally.reject(error)
-        return
-    if len(proposed) > count:
-        tally.rejected["more than asked for"] += len(proposed) - count
-    for proposal in proposed[:count]:
-        if isinstance(proposal, RefusedError):
-            tally.reject(proposal)
-        else:
-            yield proposal
+    def keep(self, proposal: Pair, checked: Pair) -> Pair:  # noqa: ARG002
+        """Return the question."""
+        return checked

@@ -3,11 +3,15 @@
 The subtasks are in `subtasks.toml`, the prompts in `en.toml` and `zh.toml`.
 """
 
-from pytest_tablebench.generate.llm._adversarial import COMPARED, AttackedQuestion
 from pytest_tablebench.generate.llm._invented import invented
-from pytest_tablebench.generate.llm._marked import MarkedQuestion
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
-from pytest_tablebench.generate.llm._proposing import Examine, ProposedQuestions
+from pytest_tablebench.generate.llm._proposing import (
+    COMPARED,
+    AttackedQuestion,
+    Examine,
+    MarkedQuestion,
+    ProposedQuestions,
+)
 from pytest_tablebench.generate.llm._translated import Questions, Translator, language_of
 
 __all__ = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from pytest_tablebench.generate._shared import LANGUAGES, spoken
 from pytest_tablebench.generate.folder import TableSource
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
 from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_object
+from pytest_tablebench.generate.question_maker import LANGUAGES, spoken
 from pytest_tablebench.generate.rules._sheet import UnfitError
-from pytest_tablebench.generate.rules.generate import plain_question
-from pytest_tablebench.generate.values import is_summary
+from pytest_tablebench.generate.values import is_summary, plain_question
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.llm.replies import FULL, MARKS, POINTS, Attack, Draft, RefusedError
+from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message

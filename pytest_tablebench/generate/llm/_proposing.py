@@ -1,45 +1,85 @@
-"""A model proposes questions about a table; each is examined before it is kept."""
+"""A model proposes questions about a table; others examine each before it is kept.
+
+The examination is by two discriminators (spec: treb.md section 6.2), or by rounds of a generator
+and a critic, then independent solvers (section 6.3).
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
 from pytest_tablebench.generate.llm._prompts import (
+    SOLVERS,
     SUBTASKS,
+    ask_for_attack,
+    ask_for_marks,
     ask_for_pairs,
+    ask_for_revision,
+    ask_solver,
     shown,
     shown_whole,
     yes_no,
 )
-from pytest_tablebench.generate.llm.replies import Draft, RefusedError, read_draft, read_drafts
+from pytest_tablebench.generate.llm.replies import (
+    FULL,
+    Attack,
+    Draft,
+    RefusedError,
+    new_drafts,
+    read_attack,
+    read_draft,
+    read_drafts,
+    read_marks,
+    read_solution,
+    tolerance_of,
+)
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
+    LANGUAGES,
+    CheckedQuestions,
     Conversation,
-    Finish,
-    QuestionMaker,
     Tally,
+    digest_of,
     reply_text,
+    shares_of,
+    spoken,
+    values_of,
 )
-from pytest_tablebench.generate.rules.generate import plain_question, says
+from pytest_tablebench.generate.values import plain_question, says
+from pytest_tablebench.metrics.typed_answer import KINDS, typed_answer
 from pytest_tablebench.tables.table import Table
 
 _LONGEST = 40_000
 """Characters of the longest table that models receive."""
 
+TURNS = 3
+"""Most versions of a question; the critic attacks each."""
+
+COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] in KINDS}
+"""Subtasks with comparable answers; prose answers allow no majority."""
+
 
 @dataclass(frozen=True)
 class About:
-    """A table and the kind of questions about it, with both as models receive them in `shows`."""
+    """A table and a kind of questions about it.
+
+    Arguments:
+        table, digest: the table.
+        subtask, language: the kind of questions.
+        shows: table and kind as models receive them.
+        seen: the questions of the table, in the form for comparisons.
+    """
 
     table: Table
+    digest: str
     subtask: str
     language: str
     shows: str
+    seen: set[str]
 
     @property
     def metric(self) -> str:
@@ -62,7 +102,7 @@ Raises `RefusedError` for a rejected question, and `ModelError`.
 """
 
 
-class ProposedQuestions(QuestionMaker):
+class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
     """Lets a model propose questions of one table after the other, and others examine them.
 
     Arguments:
@@ -73,6 +113,8 @@ class ProposedQuestions(QuestionMaker):
         language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
         subtasks: the requested subtasks.
     """
+
+    missing = "no judgement"
 
     def __init__(
         self,
@@ -88,130 +130,201 @@ class ProposedQuestions(QuestionMaker):
         self._examine, self._made, self._model = examine, made, model
         self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
 
-    def converse(self, table: Table) -> Conversation[Finish]:
-        """Let models propose and examine questions about a table."""
-        try:
-            shown_whole(
-                table, lambda candidate: shown(candidate, self._subtasks[0], LANGUAGES[0]), _LONGEST
-            )
-        except RefusedError as error:
-            return self.left_out(error.reason)
-        shares = list(self._shares(table))
+    def propose(
+        self, table: Table, tally: Tally
+    ) -> Conversation[tuple[str, list[tuple[About, Draft]]]]:
+        """Let the model propose questions of each subtask."""
+        shown_whole(table, lambda whole: shown(whole, self._subtasks[0], LANGUAGES[0]), _LONGEST)
+        digest, seen = digest_of(table.title, table.lines), set[str]()
+        counts = shares_of(self._per_table, self._subtasks)
+        abouts = []
+        for place, subtask in enumerate(counts):
+            language = spoken(self._language, place, table.header)
+            shows = shown(table, subtask, language)
+            abouts.append(About(table, digest, subtask, language, shows, seen))
         replies = yield [
             reply_text(
-                ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
+                ask_for_pairs(
+                    about.shows, about.subtask, about.language, counts[about.subtask], self._model
+                )
             )
-            for about, count in shares
+            for about in abouts
         ]
-        tally, seen = Tally(), set[str]()
-        drafts = [
+        return digest, [
             (about, draft)
-            for (about, count), reply in zip(shares, replies, strict=True)
-            for draft in _drafts(about, count, reply, seen, tally)
+            for about, reply in zip(abouts, replies, strict=True)
+            for draft in new_drafts(
+                reply, partial(_read, about), counts[about.subtask], seen, tally
+            )
         ]
-        outcomes = yield [self._examine(about, draft, tally.course) for about, draft in drafts]
-        examined = [(*drafted, kept) for drafted, kept in zip(drafts, outcomes, strict=True)]
-        digest = digest_of(table.title, table.lines)
-        return lambda most: (digest, self._pairs(examined, tally, digest, most))
 
-    def _pairs(
-        self,
-        examined: Sequence[tuple[About, Draft, Kept | RefusedError | ModelError]],
-        tally: Tally,
-        digest: str,
-        most: int | None,
-    ) -> Iterator[Pair]:
-        self.tally.add(tally)
-        seen = {plain_question(draft.question) for _, draft, _ in examined}
-        left = most
-        for about, draft, kept in examined:
-            if not isinstance(kept, Kept):
-                self.tally.reject(kept, "no judgement")
-            elif _is_duplicate(kept.draft, draft, seen):
-                self.tally.rejected["duplicate"] += 1
-            elif left == 0:
-                self.tally.rejected["more than asked for"] += 1
-            else:
-                left = None if left is None else left - 1
-                self.tally.recipes[about.subtask] += 1
-                yield self._pair(kept, about, digest)
-        self.tally.tables["used"] += 1
+    def check(self, proposal: tuple[About, Draft], course: Counter[str]) -> Conversation[Kept]:
+        """Examine a question."""
+        return self._examine(*proposal, course)
 
-    def _shares(self, table: Table) -> Iterator[tuple[About, int]]:
-        """Yield the subtasks for a table, each with its number of questions."""
-        each, rest = divmod(self._per_table, len(self._subtasks))
-        for place, subtask in enumerate(self._subtasks):
-            if count := each + (place < rest):
-                language = spoken(self._language, place, table.header)
-                yield About(table, subtask, language, shown(table, subtask, language)), count
-
-    def _pair(self, kept: Kept, about: About, digest: str) -> Pair:
-        subtask, about_subtask, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
+    def keep(self, proposal: tuple[About, Draft], checked: Kept) -> Pair:
+        """Return the question. Raises `RefusedError` if its revision equals another question."""
+        about, proposed = proposal
+        draft, subtask = checked.draft, SUBTASKS[about.subtask]
+        key = plain_question(draft.question)
+        if key != plain_question(proposed.question) and key in about.seen:
+            raise RefusedError("duplicate")
+        about.seen.add(key)
         tags = {
-            "skill": about_subtask["skill"], "subtask": subtask, "language": about.language,
+            "skill": subtask["skill"], "subtask": about.subtask, "language": about.language,
             "made": self._made,
         }  # fmt: skip
         return Pair(
-            id=f"{digest[:10]}-{subtask}-{plain_digest(draft.question)}",
+            id=f"{about.digest[:10]}-{about.subtask}-{hashlib.sha256(key.encode()).hexdigest()[:6]}",
             question=draft.question,
             answers=draft.answers,
             metric=about.metric,
             tolerance=draft.tolerance,
-            tags={**tags, **kept.tags},
+            tags={**tags, **checked.tags},
             # The prompt excludes questions about positions.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
-            threshold=about_subtask.get("threshold", ""),
+            threshold=subtask.get("threshold", ""),
         )
 
 
-def _drafts(
-    about: About, count: int, reply: str | ModelError, seen: set[str], tally: Tally
-) -> Iterator[Draft]:
-    """Yield the valid new questions of a reply and add them to `seen`; count the others."""
-    try:
-        if isinstance(reply, ModelError):
-            raise reply
-        proposed = read_drafts(reply)
-    except (RefusedError, ModelError) as error:
-        tally.reject(error)
-        return
-    if len(proposed) > count:
-        tally.rejected["more than asked for"] += len(proposed) - count
-    for pair in proposed[:count]:
+def _read(about: About, reply: str) -> Iterator[Draft | RefusedError]:
+    for pair in read_drafts(reply):
         try:
-            draft = read_question(about, pair)
-            key = plain_question(draft.question)
-            if key in seen:
-                raise RefusedError("duplicate")
+            yield _question(about, pair)
         except RefusedError as error:
-            tally.reject(error)
-        else:
-            seen.add(key)
-            yield draft
+            yield error
 
 
-def read_question(about: About, pair: object) -> Draft:
+def _question(about: About, pair: object) -> Draft:
     """Read a question with its answer, which it must not contain. Raises `RefusedError`."""
     draft = read_draft(pair, about.metric, yes_no(about.language))
-    require_unsaid(about, draft)
+    _require_unsaid(about, draft)
     return draft
 
 
-def _is_duplicate(draft: Draft, proposed: Draft, seen: set[str]) -> bool:
-    """Return whether a revised question equals another one of its table; add it to `seen`."""
-    key = plain_question(draft.question)
-    is_new = key == plain_question(proposed.question) or key not in seen
-    seen.add(key)
-    return not is_new
-
-
-def require_unsaid(about: About, draft: Draft) -> None:
+def _require_unsaid(about: About, draft: Draft) -> None:
     """Raise `RefusedError` if a question contains its answer, other than yes or no."""
     key = plain_question(draft.question)
     if about.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
         raise RefusedError("answer in question")
 
 
-def plain_digest(question: str) -> str:
-    """Return digits that identify a question among the questions of its table."""
-    return hashlib.sha256(plain_question(question).encode()).hexdigest()[:6]
+@dataclass(frozen=True)
+class MarkedQuestion:
+    """Keeps a question with full marks from both discriminators.
+
+    Arguments:
+        discriminators: the two models that mark.
+    """
+
+    discriminators: Sequence[str]
+
+    def __call__(self, about: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
+        """Examine a question."""
+        replies = yield [
+            reply_text(ask_for_marks(about.shows, draft, about.language, number, model))
+            for number, model in enumerate(self.discriminators)
+        ]
+        for reply in values_of(replies):
+            for name, mark in read_marks(reply).items():
+                if mark < FULL:
+                    raise RefusedError(f"marked down for {name}")
+        return Kept(draft)
+
+
+@dataclass(frozen=True)
+class AttackedQuestion:
+    """Keeps a question that a critic accepts, with the answer of most solvers.
+
+    Arguments:
+        model: proposed the question, and revises it.
+        critic: attacks whether the question is answerable and unique, and the answer correct.
+        solvers: answer without seeing the proposed answer; one model for each of `SOLVERS`.
+    """
+
+    model: str
+    critic: str
+    solvers: Sequence[str]
+
+    def __call__(self, about: About, draft: Draft, course: Counter[str]) -> Conversation[Kept]:
+        """Examine a question."""
+        history: list[tuple[Draft, Attack]] = []
+        for turn in range(1, TURNS + 1):
+            if history:
+                draft = yield from self._revised(about, history)
+            reply = yield from reply_text(
+                ask_for_attack(
+                    about.shows, draft, about.language, self.critic, is_last=turn == TURNS
+                )
+            )
+            attack = read_attack(reply)
+            if not attack.points:
+                kept = yield from self._solved(about, draft, turn, course)
+                return kept
+            for point in attack.points:
+                course[f"found not {point}"] += 1
+            history.append((draft, attack))
+        raise RefusedError(f"not {history[-1][1].points[0]} after {TURNS} turns")
+
+    def _revised(
+        self, about: About, history: Sequence[tuple[Draft, Attack]]
+    ) -> Conversation[Draft]:
+        step = ask_for_revision(about.shows, about.subtask, about.language, history, self.model)
+        reply = yield from reply_text(step)
+        pairs = read_drafts(reply)
+        if len(pairs) != 1:
+            raise RefusedError("revision is not one question")
+        return _question(about, pairs[0])
+
+    def _solved(
+        self, about: About, draft: Draft, turn: int, course: Counter[str]
+    ) -> Conversation[Kept]:
+        """Return a question with the answer of most solvers.
+
+        A solver without a readable reply has no vote. Raises `RefusedError` without a majority.
+        """
+        outcomes = yield [
+            _vote(about, draft, number, model) for number, model in enumerate(self.solvers)
+        ]
+        votes = [vote for vote in outcomes if not isinstance(vote, Exception)]
+        course["solver without a vote"] += len(outcomes) - len(votes)
+        for answers in (draft.answers, *votes):
+            agree = sum(_same(vote, answers, about.metric) for vote in votes)
+            if 2 * agree > len(SOLVERS):
+                break
+        else:
+            raise RefusedError("solvers do not agree")
+        if not answers:
+            raise RefusedError("solvers find no answer")
+        is_own = answers == draft.answers
+        draft = replace(draft, answers=answers, tolerance=tolerance_of(answers, about.metric))
+        _require_unsaid(about, draft)
+        course[f"accepted in turn {turn}"] += 1
+        course["answer of the solvers"] += not is_own
+        return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
+
+
+def _vote(about: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:
+    """Return the items of the answer of a solver, by its number from 0."""
+    step = ask_solver(
+        about.table,
+        draft.question,
+        metric=about.metric,
+        language=about.language,
+        number=number,
+        model=model,
+        answers=draft.answers,
+    )
+    reply = yield from reply_text(step)
+    return read_solution(reply, about.metric, yes_no(about.language), is_vote=True)
+
+
+def _same(items: tuple[str, ...], expected: tuple[str, ...], metric: str) -> bool:
+    """Return whether two answers are equal; an empty one means that there is no answer."""
+    if not items or not expected:
+        return items == expected
+    # A looked up text may be a number, which has several spellings.
+    kind = None if metric == "text" else metric
+    tolerance = tolerance_of(expected, metric)
+    # One item per line, so that a comma does not split an item.
+    return typed_answer("\n".join(items), expected, kind=kind, tolerance=tolerance).value == 1.0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
-from pytest_tablebench.generate._shared import digest_of
 from pytest_tablebench.generate.llm._prompts import (
     DIGITS,
     ask_for_translation,
@@ -24,14 +23,14 @@ from pytest_tablebench.generate.llm.replies import (
 )
 from pytest_tablebench.generate.pair import Other, Pair
 from pytest_tablebench.generate.question_maker import (
+    CheckedQuestions,
     Conversation,
-    Finish,
-    QuestionMaker,
+    Tally,
+    digest_of,
     reply_text,
     values_of,
 )
-from pytest_tablebench.generate.rules.generate import plain_question, says
-from pytest_tablebench.generate.values import parse_number
+from pytest_tablebench.generate.values import parse_number, plain_question, says
 from pytest_tablebench.metrics import score
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import typed_answer
@@ -119,7 +118,7 @@ class _Both:
     words: _Translations
 
 
-class Translator(QuestionMaker):
+class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
     """Translates the questions of one table after the other.
 
     Each question is translated, and translated back by an independent call. A solver answers the
@@ -140,32 +139,35 @@ class Translator(QuestionMaker):
         self._model, self._solver = model, solver
         self._questions, self._to = questions, to
 
-    def converse(self, table: Table) -> Conversation[Finish]:
-        """Translate a table and its questions."""
+    def propose(
+        self,
+        table: Table,
+        tally: Tally,  # noqa: ARG002 - no question is rejected before its check
+    ) -> Conversation[tuple[str, list[tuple[_Both, OwnQuestion]]]]:
+        """Translate the words of a table."""
         original = self._questions[table.name or ""]
         try:
             words = yield from self._words(table, original)
         except RefusedError as error:
-            return self.left_out(f"not translated: {error.reason}")
+            raise RefusedError(f"not translated: {error.reason}") from None
         except ModelError as error:
-            return self.left_out(f"not translated: no reply: {error.reason}")
+            raise RefusedError(f"not translated: no reply: {error.reason}") from None
         both = _Both(table, words.of(table), original, words)
-        outcomes = yield [self._pair(both, question) for question in original.entries]
         texts = [question.text for question in original.entries]
         digest = digest_of(table.title, table.lines, texts)
-        return lambda most: (digest, islice(self._accepted(original, outcomes), most))
+        return digest, [(both, question) for question in original.entries]
 
-    def _accepted(
-        self, original: Questions, outcomes: Sequence[Pair | RefusedError | ModelError]
-    ) -> Iterator[Pair]:
-        for question, pair in zip(original.entries, outcomes, strict=True):
-            if isinstance(pair, Pair):
-                kind = question.tags.get("subtask", question.context["kind"])
-                self.tally.recipes[kind] += 1
-                yield pair
-            else:
-                self.tally.reject(pair)
-        self.tally.tables["used"] += 1
+    def check(
+        self,
+        proposal: tuple[_Both, OwnQuestion],
+        course: Counter[str],  # noqa: ARG002
+    ) -> Conversation[Pair]:
+        """Translate a question, translate it back, and let the solver answer both."""
+        return self._pair(*proposal)
+
+    def keep(self, proposal: tuple[_Both, OwnQuestion], checked: Pair) -> Pair:  # noqa: ARG002
+        """Return the translated question."""
+        return checked
 
     def _words(self, table: Table, original: Questions) -> Conversation[_Translations]:
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate.pair import RejectedError
-from pytest_tablebench.generate.values import answer_text, parse_number
+from pytest_tablebench.generate.question_maker import Tally
+from pytest_tablebench.generate.values import answer_text, parse_number, plain_question
 from pytest_tablebench.util.entries import parsed_json
 
 MARKS = ("accuracy", "relevance", "coverage")
@@ -37,11 +39,42 @@ class RefusedError(RejectedError):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question and the items of its answer, as a model proposes them."""
+    """A question, the items of its answer and its sub-type, as a model proposes them."""
 
     question: str
-    answers: tuple[str, ...]
+    answers: tuple[str, ...] = ()
     tolerance: str = ""
+    subtype: str = ""
+
+
+def new_drafts(
+    reply: str | ModelError,
+    read: Callable[[str], Iterable[Draft | RefusedError]],
+    count: int,
+    seen: set[str],
+    tally: Tally,
+) -> Iterator[Draft]:
+    """Yield at most `count` questions of a reply that are not in `seen`, and add them to it.
+
+    `read` returns the questions of a reply, or the reasons for rejecting them, which are counted.
+    """
+    try:
+        if isinstance(reply, ModelError):
+            raise reply
+        drafts = list(read(reply))
+    except (RefusedError, ModelError) as error:
+        tally.reject(error)
+        return
+    if len(drafts) > count:
+        tally.rejected["more than asked for"] += len(drafts) - count
+    for draft in drafts[:count]:
+        if isinstance(draft, RefusedError):
+            tally.reject(draft)
+        elif (key := plain_question(draft.question)) in seen:
+            tally.rejected["duplicate"] += 1
+        else:
+            seen.add(key)
+            yield draft
 
 
 def read_drafts(reply: str) -> list[Any]:

@@ -9,17 +9,25 @@ from functools import cached_property, partial
 from random import Random
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.generate._shared import data_file, digest_of, spoken
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
     Conversation,
     Finish,
     QuestionMaker,
     TableQuestions,
+    data_file,
+    digest_of,
+    spoken,
 )
 from pytest_tablebench.generate.rules._draw import NothingError
-from pytest_tablebench.generate.rules.generate import plain_question, says
-from pytest_tablebench.generate.values import answer_text, cell_key, is_empty, parse_number
+from pytest_tablebench.generate.values import (
+    answer_text,
+    cell_key,
+    is_empty,
+    parse_number,
+    plain_question,
+    says,
+)
 from pytest_tablebench.tables.content import Cell, Path
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random

@@ -1,11 +1,11 @@
 """Questions from any table by rule, of every table skill, in English and Chinese.
 
 The recipes are in `recipes.toml`, the wordings in `en.toml` and `zh.toml`. An operation is an entry
-in each of `_draw`, `_plain_basics` or `_plain_analyses`, and `_wording`.
+in each of `_draw`, `_basics` or `_answers`, and `_wording`.
 """
 
-from pytest_tablebench.generate._shared import LANGUAGES
 from pytest_tablebench.generate.pair import Amount, Other, Pair, Plan, PlanStep, Texts
+from pytest_tablebench.generate.question_maker import LANGUAGES
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.rules.generate import (
     RECIPES,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.generate._shared import data_file
+from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.generate.values import (
     ParsedNumber,
     answer_text,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +9,12 @@ from fractions import Fraction
 from functools import cached_property, partial
 from random import Random
 
-from pytest_tablebench.generate._shared import data_file, spoken
 from pytest_tablebench.generate.pair import (
     Amount,
     Pair,
     PlainAnswer,
     Plan,
+    PlanStep,
     RejectedError,
     Texts,
 )
@@ -25,13 +23,14 @@ from pytest_tablebench.generate.question_maker import (
     Finish,
     QuestionMaker,
     TableQuestions,
+    data_file,
+    spoken,
 )
+from pytest_tablebench.generate.rules._answers import plain_answer
 from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
-from pytest_tablebench.generate.rules._plain import plain_answer
 from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
-from pytest_tablebench.generate.rules._survives import surviving
 from pytest_tablebench.generate.rules._wording import word
-from pytest_tablebench.generate.values import parse_number
+from pytest_tablebench.generate.values import parse_number, plain_question, says
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
@@ -226,14 +225,53 @@ def _written(amount: Amount) -> str:
     return f"{sign}{whole[: -amount.decimals]}.{whole[-amount.decimals :]}"
 
 
-def plain_question(text: str) -> str:
-    """Return a question in the form for comparisons."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+CHANGES: Mapping[str, frozenset[str]] = {
+    "none": frozenset(),
+    "shuffle_rows": frozenset({"row order"}),
+    "shuffle_cols": frozenset({"column order"}),
+    "transpose": frozenset({"direction"}),
+    "insert_empty_rows": frozenset({"row order"}),
+    "duplicate_rows": frozenset({"row order", "row count"}),
+    "duplicate_columns": frozenset({"column order", "column count"}),
+    "mask_cols_names": frozenset({"names"}),
+    "shuffle_cols_names": frozenset({"names"}),
+    "truncate_rows": frozenset({"row order", "row count", "rows"}),
+    "repeat_rows": frozenset({"row order", "row count"}),
+    "distractor_columns": frozenset({"column count"}),
+    "synonym_names": frozenset({"wording of names"}),
+    "abbreviate_names": frozenset({"wording of names"}),
+}
+"""What each perturbation of `tables.perturbations` changes; for rows, rows with content.
+
+Perturbations that are missing here change the requested value, or the answer with the table.
+"""
+
+_BY_NAME = frozenset({"names", "rows"})
+_COUNTED = _BY_NAME | {"row count"}
+_ONE_CELL = frozenset({"rows", "row count", "column count"})
+"""For questions about a value that occurs once in the table."""
+_NEEDS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("where", "both", "either", "extreme", "exceeds"), _BY_NAME),
+    **dict.fromkeys(("cell", "cells", "find", "change", "ratio", "is_cell", "is_more"), _BY_NAME),
+    "cell_at": frozenset({"row order", "column order", "direction", "rows"}),
+    "row_of": _ONE_CELL | {"row order", "direction"},
+    "heading_of": _ONE_CELL | {"names", "wording of names"},
+    "partner": _COUNTED | {"column count", "wording of names"},
+}
+_SIDES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("up", "down"), _ONE_CELL | {"row order", "direction"}),
+    **dict.fromkeys(("left", "right"), _ONE_CELL | {"column order", "direction"}),
+}
 
 
-def says(question: str, answer: str) -> bool:
-    """Return whether a question contains its answer as whole words."""
-    plain = plain_question(answer)
-    if len(plain) < 2 or plain not in question:
-        return False
-    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", question) is not None
+def surviving(steps: Sequence[PlanStep]) -> tuple[str, ...]:
+    """Return the perturbations that keep the answer correct."""
+    needs: set[str] = set()
+    for step in steps:
+        if step.name == "neighbour":
+            needs |= _SIDES[step.arguments[1]]
+        elif step.name == "statistic" and step.arguments[1] in {"min", "max", "range"}:
+            needs |= _BY_NAME
+        else:
+            needs |= _NEEDS.get(step.name, _COUNTED)
+    return tuple(name for name, changes in CHANGES.items() if not changes & needs)

@@ -1,4 +1,7 @@
-"""Steps that find outliers, correlate and test, with scipy."""
+"""Steps that find outliers, correlate and test, with scipy; and the answer of any steps.
+
+Empty, trivial and ambiguous questions are rejected, with a reason that is counted.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,16 @@ from math import sqrt
 from statistics import correlation, fmean, quantiles, stdev
 from typing import Any
 
-from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
-from pytest_tablebench.generate.rules._plain_basics import Rows, column_values, labels, number
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, PlanStep, RejectedError, Texts
+from pytest_tablebench.generate.rules._basics import (
+    BASICS,
+    JUDGEMENTS,
+    NARROWING,
+    Rows,
+    column_values,
+    labels,
+    number,
+)
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 ALPHA = 0.05
@@ -171,7 +182,8 @@ def _even(sheet: ParsedSheet, rows: Rows, by: str) -> bool:
     return not _beyond(float(_stats().chisquare(counts).statistic), critical)
 
 
-ANALYSES: dict[str, Callable[..., PlainAnswer]] = {
+ANSWERS: dict[str, Callable[..., PlainAnswer]] = {
+    **BASICS,
     "outliers": _outliers,
     "outlier_count": _outlier_count,
     "is_outlier": _is_outlier,
@@ -186,3 +198,25 @@ ANALYSES: dict[str, Callable[..., PlainAnswer]] = {
     "normal": _normal,
     "even": _even,
 }
+
+
+def narrow(step: PlanStep, sheet: ParsedSheet, rows: Rows) -> Rows:
+    """Return the entries that a step keeps: some, but not all. Raises `RejectedError`."""
+    kept = NARROWING[step.name](sheet, rows, *step.arguments)
+    if not kept:
+        raise RejectedError("empty")
+    if len(kept) == len(rows):
+        raise RejectedError("trivial")
+    return kept
+
+
+def plain_answer(steps: Sequence[PlanStep], sheet: ParsedSheet) -> PlainAnswer:
+    """Compute the answer of the steps. Raises `RejectedError` without a unique, useful answer."""
+    rows: Rows = tuple(range(sheet.size))
+    steps = list(steps)
+    while steps[0].name in NARROWING:
+        rows = narrow(steps.pop(0), sheet, rows)
+    answer = ANSWERS[steps[0].name](sheet, rows, *steps[0].arguments)
+    for step in steps[1:]:
+        answer = JUDGEMENTS[step.name](answer, *step.arguments)
+    return answer
