@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.audit.agreement import VOTERS_TO_ESTIMATE, Doubt, VoteEstimates, agreement_of
-from pytest_tablebench.audit.ballots import AuditedExample
+from pytest_tablebench.audit.ballots import AuditedExample, Ballot
 from pytest_tablebench.audit.collect import Collected, collect
-from pytest_tablebench.audit.evidence import REASONS
-from pytest_tablebench.audit.evidence.derivation import derived_answer
+from pytest_tablebench.audit.evidence import REASONS, derived_answer
 from pytest_tablebench.audit.suspects import Evidence, Suspect
-from pytest_tablebench.audit.truth_rows import Ballot
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.results.folder import read_facts

@@ -1,10 +1,13 @@
-"""What an audit says about the gold answer of one example."""
+"""What an audit says about the gold answer of one example, and the names of it in reports."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from pytest_tablebench.results.corrections import Verdict
 
 EvidenceKind = Literal[
     "agreement", "program", "derivation", "absent", "other_gold", "unit", "judge", "table"
@@ -73,3 +76,39 @@ class Suspect:
     evidence: tuple[Evidence, ...]
     groups: tuple[AnswerGroup, ...]
     cells: tuple[tuple[int, int, int], ...] = ()
+
+
+VERDICT_NAMES: Mapping[Verdict, str] = {
+    "right": "Gold right",
+    "wrong": "Gold wrong",
+    "several": "Several answers right",
+    "unclear": "Question unclear",
+    "broken": "Table broken",
+}
+
+EVIDENCE_NAMES: Mapping[EvidenceKind, str] = {
+    "agreement": "models agree",
+    "program": "program on the table",
+    "derivation": "derived by rule",
+    "absent": "not in the table",
+    "other_gold": "other gold, same question",
+    "unit": "unit or rounding",
+    "judge": "a judge",
+    "table": "fault of the table",
+}
+
+_MOST_ODDS = 1000
+
+
+def odds_text(weight: float) -> str:
+    """Return how far an evidence's weight speaks against the gold, or for it, as odds."""
+    ratio = (
+        math.exp(min(abs(weight), math.log(_MOST_ODDS) + 1)) if math.isfinite(weight) else math.inf
+    )
+    if ratio < 1.05:
+        return "neutral"
+    if ratio > _MOST_ODDS:
+        number = f"over {_MOST_ODDS:,}"
+    else:
+        number = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}"
+    return f"{number} : 1 {'against' if weight > 0 else 'for'} the gold"

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.audit.ballots import AuditedExample, OtherAnswer
-from pytest_tablebench.audit.evidence import REASONS
-from pytest_tablebench.audit.evidence.absence import absence, number_absence
-from pytest_tablebench.audit.evidence.broken_tables import fault_of
-from pytest_tablebench.audit.evidence.derivation import derivation, derived_answer
-from pytest_tablebench.audit.evidence.other_golds import other_golds
-from pytest_tablebench.audit.evidence.programs import programs
-from pytest_tablebench.audit.evidence.totals import unequal_totals
-from pytest_tablebench.audit.evidence.units import units
+from pytest_tablebench.audit.evidence import (
+    REASONS,
+    absence,
+    derivation,
+    derived_answer,
+    number_absence,
+    other_golds,
+    programs,
+    units,
+)
+from pytest_tablebench.audit.table_faults import fault_of, unequal_totals
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.tables.table import Table

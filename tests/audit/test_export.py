@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.audit._excerpt import table_excerpt
-from pytest_tablebench.audit.export import ISSUE_LIMIT, MARK, SCHEMA, write_reports
+from pytest_tablebench.audit.export import ISSUE_LIMIT, MARK, SCHEMA, table_excerpt, write_reports
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrections import Correction, Corrections, Verdict

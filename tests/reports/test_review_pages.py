@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.audit.names import odds_text
+from pytest_tablebench.audit.suspects import odds_text
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.html._review_pack import pack_items, page_id
 from pytest_tablebench.reports.html.review import write_audit_page, write_label_page

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES, odds_text
-from pytest_tablebench.audit.suspects import Suspect
+from pytest_tablebench.audit.suspects import EVIDENCE_NAMES, VERDICT_NAMES, Suspect, odds_text
 from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.html._review_pack import TEXT_LIMIT, pack_items, page_id
 from pytest_tablebench.results.corrections import (
