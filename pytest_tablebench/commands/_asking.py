@@ -117,22 +117,22 @@ def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[li
     from pytest_tablebench.generate.folder import prepare
 
     sources = origin.sources(lambda: None)
-    lines, calls = plan_lines(
-        client, (prepare(source, maker, lambda _: None) for source in sources)
-    )
-    return lines, calls
+    return plan_lines(client, (prepare(source, maker, lambda _: None) for source in sources))
 
 
 def plan_lines(
-    client: ModelClient, conversations: Iterable[Conversation[Any]]
+    client: ModelClient, conversations: Iterable[Conversation[Any]], flag: str = "--model"
 ) -> tuple[list[str], int]:
-    """Return a line for each model that conversations ask, and the largest number of calls."""
+    """Return a line for each model that conversations ask, and the largest number of calls.
+
+    `flag` is the option that names the models.
+    """
     from pytest_tablebench.reports.judges import plan_sentence
 
     try:
         plans = client.plans(conversations)
     except ModelError as error:
-        raise SettingsError(f"--model: {error}") from None
+        raise SettingsError(f"{flag}: {error}") from None
     return [f"at most: {plan_sentence(plan)}" for plan in plans], sum(plan.calls for plan in plans)
 
 

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
+from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client, plan_lines
 from pytest_tablebench.commands._generating import count_from_1
 from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import split_names
 
 if TYPE_CHECKING:
@@ -152,16 +152,12 @@ def audited(options: argparse.Namespace) -> tuple[Audit, list[str]]:
 def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]:
     """Show the price of the judge's calls; with `--yes` make them and rank again."""
     from pytest_tablebench.audit.asking import questions, with_verdicts
-    from pytest_tablebench.reports.judges import plan_sentence, preference_sentence
+    from pytest_tablebench.reports.judges import preference_sentence
 
     chosen = list(questions(audit, top=options.ask_top))
     with open_client(options, []) as client:
-        try:
-            plans = client.plans(question.converse() for question in chosen)
-        except ModelError as error:
-            raise SettingsError(f"--ask: {error}") from None
-        lines = [f"at most: {plan_sentence(plan)}" for plan in plans]
-        if sum(plan.calls for plan in plans) and not options.yes:
+        lines, calls = plan_lines(client, (question.converse() for question in chosen), "--ask")
+        if calls and not options.yes:
             return audit, [*lines, "nothing was asked; add --yes to ask"]
         outcomes = client.converse(question.converse() for question in chosen)
         judged = with_verdicts(audit, chosen, outcomes, options.model)

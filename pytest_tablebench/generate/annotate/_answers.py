@@ -130,8 +130,10 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         name, question = str(proposal.table.name), proposal.question
         self._review.add(name, question, checked, taken=pair is not None)
         if pair is not None:
-            self.tally.course["given by several"] += len(checked[0].models) > 1
-            self.tally.course["tie broken"] += _is_tie(checked)
+            if len(checked[0].models) > 1:
+                self.tally.course["given by several"] += 1
+            if _is_tie(checked):
+                self.tally.course["tie broken"] += 1
             yield from self._with_twin(proposal.table, pair)
 
     def _with_twin(self, table: Table, pair: Pair) -> Iterator[Pair]:
