@@ -15,6 +15,7 @@ from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import FolderQuestion
+    from pytest_tablebench.generate.question_maker import QuestionMaker
 
 
 def add_parser(commands: Any) -> None:
@@ -63,34 +64,37 @@ def _rules(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.rules import SKILLS, RuleGenerator
 
     subtasks = chosen_names("subtask", options.subtask, SKILLS)
-    chosen = {"language": options.language, "per_table": options.per_table}
-    maker = RuleGenerator(seed=options.seed, subtasks=subtasks, **chosen)
-    lines = write_folder(options, maker, {"way": "rules", **chosen, "subtasks": ",".join(subtasks)})
-    tally = maker.tally
+    maker = RuleGenerator(subtasks=subtasks, **_chosen(options))
+    first, *rest = _write(options, maker, "rules", subtasks=",".join(subtasks))
     by_subtask = dict.fromkeys(subtasks, 0)
     for (subtask, _), count in maker.cells().items():
         by_subtask[subtask] += count
-    shown = [*lines[:1], shares("by subtask", by_subtask)]
-    shown += [shares("rejected", tally.rejected)] if tally.rejected else []
-    return [*shown, *lines[1:]], 0
+    rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
+    return [first, shares("by subtask", by_subtask), *rejected, *rest], 0
 
 
 def _probes(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.probes import ProbeGenerator
 
-    chosen = {"language": options.language, "per_table": options.per_table}
-    maker = ProbeGenerator(seed=options.seed, **chosen)
-    lines = write_folder(options, maker, {"way": "probes", **chosen})
-    return [lines[0], shares("by kind", maker.tally.recipes), *lines[1:]], 0
+    maker = ProbeGenerator(**_chosen(options))
+    first, *rest = _write(options, maker, "probes")
+    return [first, shares("by kind", maker.tally.recipes), *rest], 0
 
 
 def _twins(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.twins import TwinGenerator
 
-    chosen = {"language": options.language, "per_table": options.per_table}
-    maker = TwinGenerator(seed=options.seed, **chosen)
-    lines = write_folder(options, maker, {"way": "twins", **chosen})
-    return [lines[0], shares("twins with exchanged", maker.exchanged), *lines[1:]], 0
+    maker = TwinGenerator(**_chosen(options))
+    first, *rest = _write(options, maker, "twins")
+    return [first, shares("twins with exchanged", maker.exchanged), *rest], 0
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("seed", "language", "per_table")}
+
+
+def _write(options: argparse.Namespace, maker: QuestionMaker, name: str, **more: str) -> list[str]:
+    return write_folder(options, maker, {"way": name, **_chosen(options), **more})
 
 
 def _add_treb(ways: Any) -> None:

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
@@ -167,6 +167,29 @@ class QuestionMaker:
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Continue from a state."""
         self.tally = Tally.of(state)
+
+
+class ComputedQuestions(QuestionMaker):
+    """Makes questions of one table after the other without a model, with `make`.
+
+    Arguments:
+        seed: another one gives other questions; the same one gives the same for the same tables.
+        per_table: most questions of one table.
+        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
+    """
+
+    def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
+        super().__init__()
+        self._seed, self._per_table, self._language = seed, per_table, language
+
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Return `make` for the table, without a request to a model."""
+        return partial(self.make, table)
+        yield
+
+    @abstractmethod
+    def make(self, table: Table, most: int | None) -> TableQuestions | None:
+        """Return a digest of the table and its questions; None for a table that is left out."""
 
 
 class CheckedQuestions(QuestionMaker, Generic[Proposal, Checked]):

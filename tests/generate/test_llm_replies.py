@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.generate.llm import replies
-from pytest_tablebench.generate.llm._invented import read_table
-from pytest_tablebench.generate.llm._prompts import SUBTASKS, _data, ask_for_pairs, shown
+from pytest_tablebench.generate.llm._prompts import (
+    SUBTASKS,
+    _data,
+    ask_for_pairs,
+    read_table,
+    shown,
+)
 from pytest_tablebench.generate.llm._translated import read_texts
 from pytest_tablebench.generate.llm.replies import (
     Attack,

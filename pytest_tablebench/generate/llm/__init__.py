@@ -3,8 +3,7 @@
 The subtasks are in `subtasks.toml`, the prompts in `en.toml` and `zh.toml`.
 """
 
-from pytest_tablebench.generate.llm._invented import invented
-from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
+from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS, invented
 from pytest_tablebench.generate.llm._proposing import (
     COMPARED,
     AttackedQuestion,

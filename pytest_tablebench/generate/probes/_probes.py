@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from random import Random
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
-    Conversation,
-    Finish,
-    QuestionMaker,
+    ComputedQuestions,
     TableQuestions,
     data_file,
     digest_of,
@@ -263,25 +261,10 @@ STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path"
 """Probes of tables with structure, in which the number of a row is ambiguous."""
 
 
-class ProbeGenerator(QuestionMaker):
-    """Makes probes of one table after the other.
-
-    Arguments:
-        seed: another one gives other probes.
-        per_table: most probes of one table; the kinds alternate.
-        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
-    """
+class ProbeGenerator(ComputedQuestions):
+    """Makes probes of one table after the other; the kinds alternate."""
 
     reads_structure = True
-
-    def __init__(self, *, seed: int = 0, per_table: int = 20, language: str = "auto") -> None:
-        super().__init__()
-        self._seed, self._per_table, self._language = seed, per_table, language
-
-    def converse(self, table: Table) -> Conversation[Finish]:
-        """Return `make` for the table, without a request to a model."""
-        return partial(self.make, table)
-        yield
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its probes; None for a table that is left out."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from random import Random
 
 from pytest_tablebench.generate.pair import (
@@ -19,9 +19,7 @@ from pytest_tablebench.generate.pair import (
     Texts,
 )
 from pytest_tablebench.generate.question_maker import (
-    Conversation,
-    Finish,
-    QuestionMaker,
+    ComputedQuestions,
     TableQuestions,
     data_file,
     spoken,
@@ -68,13 +66,11 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
-class RuleGenerator(QuestionMaker):
+class RuleGenerator(ComputedQuestions):
     """Makes questions of one table after the other, with state of constant size.
 
     Arguments:
-        seed: another one gives other questions; the same one gives the same for the same tables.
-        per_table: most questions of one table.
-        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
+        seed, per_table, language: as for `ComputedQuestions`.
         subtasks: the kinds of questions; by default all of `SKILLS`.
     """
 
@@ -86,15 +82,9 @@ class RuleGenerator(QuestionMaker):
         language: str = "auto",
         subtasks: Sequence[str] = tuple(SKILLS),
     ) -> None:
-        super().__init__()
-        self._seed, self._per_table, self._language = seed, per_table, language
+        super().__init__(seed=seed, per_table=per_table, language=language)
         self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
         self._cells = self.cells()
-
-    def converse(self, table: Table) -> Conversation[Finish]:
-        """Return `make` for the table, without a request to a model."""
-        return partial(self.make, table)
-        yield
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its questions; None for a table that is left out."""
