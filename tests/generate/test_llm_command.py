@@ -129,9 +129,10 @@ def test_what_a_server_refuses_is_left_out(
     server.decide = refusing
     assert main(command(tmp_path, server, "mine", "--yes", "--bench-param=temperature=0.3")) == 0
     out = capsys.readouterr().out
-    # The first three calls find it out, twice; nine are answered.
-    assert refused == ["temperature"] * 3 + ["system"] * 3
-    assert server.calls == 6 + 9
+    # At most the three concurrent calls are refused for each reason; nine are answered.
+    assert set(refused) == {"temperature", "system"}
+    assert max(map(refused.count, refused)) <= 3
+    assert server.calls == len(refused) + 9
     assert "2 questions from 1 table" in out
     assert out.count("temperature is left out from now on") == 1
     assert out.count("system is left out from now on") == 1
