@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,27 +12,51 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
+from pytest_tablebench.audit.ranking import Audit
+from pytest_tablebench.audit.suspects import Evidence, Suspect
+from pytest_tablebench.claims.calibration import Calibration, Confusion
 from pytest_tablebench.claims.compare import compare_runs
-from pytest_tablebench.claims.gates import judge_gates, parse_gate
+from pytest_tablebench.claims.estimate import Estimate
+from pytest_tablebench.claims.gates import PlannedGate, judge_gates, parse_gate
 from pytest_tablebench.claims.history import history_of
 from pytest_tablebench.claims.migration import judge_migration
 from pytest_tablebench.claims.outliers import outliers_of
+from pytest_tablebench.claims.people import PairAgreement, PeopleAgreement
 from pytest_tablebench.claims.summary import summary_of
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import Problem
+from pytest_tablebench.datasets.folder import FolderCheck
+from pytest_tablebench.datasets.statistics import DatasetFacts, QuestionFacts, statistics_of
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.markdown import markdown_text
 from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.models import Resolution
+from pytest_tablebench.papers.table import PaperTable
+from pytest_tablebench.reports.audit import audit_report
 from pytest_tablebench.reports.comparison import comparison_report
+from pytest_tablebench.reports.complexity import complexity_report
+from pytest_tablebench.reports.data import statistics_report
 from pytest_tablebench.reports.doctor import doctor_report
 from pytest_tablebench.reports.ending import new_failure_blocks, outlier_blocks
+from pytest_tablebench.reports.folder_check import folder_report
 from pytest_tablebench.reports.gates import gate_blocks, gate_table
 from pytest_tablebench.reports.history import history_report
 from pytest_tablebench.reports.html import _sections
+from pytest_tablebench.reports.judged_run import merged_report, rejudged_report
+from pytest_tablebench.reports.labels import labels_report
 from pytest_tablebench.reports.migration import migration_report
+from pytest_tablebench.reports.models import models_report
+from pytest_tablebench.reports.plan import plan_report
 from pytest_tablebench.reports.scores import tag_blocks
 from pytest_tablebench.reports.store import store_report, verification_report
 from pytest_tablebench.reports.summary import closing_blocks
+from pytest_tablebench.results.judges import Agreement, Flip, Flips
 from pytest_tablebench.results.run import Run, load_run
+from pytest_tablebench.running.asking import AskPlan
+from pytest_tablebench.running.model_listing import ListedModel
+from pytest_tablebench.running.plan import ModelPlan
+from pytest_tablebench.running.rejudge import Rejudged
 from tests.support.run_folders import GRID, record, write_run
 
 HOSTILE = (
@@ -87,6 +112,54 @@ def reports(folder: Path) -> Iterator[tuple[str, list[doc.Block]]]:
     )  # fmt: skip
     yield "store", list(store_report(survey).blocks)  # type: ignore[arg-type]
     yield "verification of a store", list(verification_report(2, [HOSTILE]).blocks)
+    for name, document in command_reports(new).items():
+        yield name, list(document.blocks)
+
+
+def command_reports(run: Run) -> dict[str, doc.Document]:
+    """Return the reports of commands on values that strangers can write."""
+    suspect = Suspect(
+        HOSTILE, HOSTILE, HOSTILE, HOSTILE, (), (HOSTILE,), 0.5,
+        (Evidence("agreement", HOSTILE, HOSTILE, 2.0),), (),
+    )  # fmt: skip
+    audit = Audit((suspect,), (HOSTILE,), {HOSTILE: {HOSTILE: 0.5}}, {HOSTILE: 0.1}, (HOSTILE,))
+    half = Estimate(0.5, 0.4, 0.6, examples=9)
+    calibration = Calibration(
+        HOSTILE, HOSTILE, 9, 0, 9, True, 0.5, 0.5, half, half, (Confusion(HOSTILE, 1, 2, 3, 3),),
+        half, {HOSTILE: half}, None,
+    )  # fmt: skip
+    pair = PairAgreement((HOSTILE, HOSTILE), 0.5, half, half)
+    people = PeopleAgreement((HOSTILE, HOSTILE), half, half, (pair,))
+    figure = {"part": HOSTILE, "naive": 0.5, "naive_ci95": None, "n_labels": 1, "n_cases": 2}
+    judged = {"judged": {"datasets": {HOSTILE: {**figure, "value": None}}, "n_others": 0}}
+    facts = Resolution(deprecation_date="2026-03-01")
+    model = ListedModel(HOSTILE, 1, 1, [HOSTILE], HOSTILE, facts, HOSTILE)
+    question = QuestionFacts((), (HOSTILE, HOSTILE), {HOSTILE: HOSTILE}, 3, 1)
+    statistics = statistics_of(HOSTILE, HOSTILE, DatasetFacts([question], {}, 1, HOSTILE))
+    table = PaperTable(HOSTILE, HOSTILE, ("table", "tokens", HOSTILE), ((HOSTILE, 9, 0.5),))
+    check = FolderCheck((Problem(HOSTILE, 1, HOSTILE, HOSTILE),), {HOSTILE: 1}, (HOSTILE,))
+    merge = SimpleNamespace(runs=2, ended=HOSTILE, notes=(HOSTILE,))
+    flips = Flips(1, 0, 1, 0, (Flip(HOSTILE, 0.1, 0.9, True),))
+    rejudged = Rejudged(
+        run, 2, 1, 1, 0, (HOSTILE,), plan=AskPlan(HOSTILE, 2, 1, 9, 9),
+        agreement={HOSTILE: Agreement(2, 0.5, 0.5)}, flips=flips,
+    )  # fmt: skip
+    plan = ModelPlan(
+        HOSTILE, 5, 5, 1, 4, further=(HOSTILE,), tokenizer=HOSTILE, dropped={HOSTILE: HOSTILE},
+        sent={"max_tokens": HOSTILE, "num_ctx": HOSTILE}, room=1, deprecation_date=HOSTILE,
+    )  # fmt: skip
+    gate = PlannedGate(HOSTILE, 5, 1, 0.1, 0.3, True, HOSTILE, needs=HOSTILE)
+    return {
+        "audit": audit_report(audit, 5),
+        "labels": labels_report(calibration, people, judged),
+        "models": models_report([model], [HOSTILE]),
+        "statistics": statistics_report([statistics], None, [HOSTILE]),
+        "complexity": complexity_report(table, [HOSTILE]),
+        "folder check": folder_report([(HOSTILE, check, [HOSTILE])]),
+        "merged run": merged_report(merge, run, ()),  # type: ignore[arg-type]
+        "judged run": rejudged_report(rejudged, ()),
+        "plan": plan_report([asdict(plan)], Settings(plan=True), {HOSTILE: [gate]}),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +169,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, doc.Documen
 
 
 def test_each_report_says_something(documents: dict[str, doc.Document]) -> None:
-    assert len(documents) == 12
+    assert len(documents) == 21
     assert all(terminal_lines(document.blocks) for document in documents.values())
 
 
