@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
 
 
+_WIDTH = 10_000
+"""Tables are printed whole, however many columns they have."""
+
+
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
@@ -69,7 +73,7 @@ def add_parser(commands: Any) -> None:
 def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.papers.report import report_lines, write_report
+    from pytest_tablebench.papers.report import report_blocks, write_report
     from pytest_tablebench.papers.runs import load_runs, paths_without_runs
     from pytest_tablebench.papers.structure import read_marks
     from pytest_tablebench.reports.scores import tag_blocks
@@ -106,7 +110,7 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
             for name in _tag_names(tag, run.rows):
                 lines += ["", *terminal_lines(tag_blocks(summary, name, run.facts))]
     report = write_report(runs, options.out, plots=not options.no_plots, marks=marks)
-    lines += report_lines(report)
+    lines += ["", *terminal_lines(report_blocks(report), width=_WIDTH)]
     run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None
     page = run_page or _beside(report.folder)
     return [*lines, *_page(report, page, marks)], 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
@@ -54,13 +55,13 @@ _STRUCTURE = re.compile(
 """Characters that can become structure, a link or a mention."""
 
 
-def markdown_text(blocks: Iterable[Block], *, limit: int = COMMENT_LIMIT) -> str:
-    """Return blocks as Markdown of at most `limit` bytes.
+def markdown_text(blocks: Iterable[Block], *, limit: int | None = COMMENT_LIMIT) -> str:
+    """Return blocks as Markdown of at most `limit` bytes; None for a file of any size.
 
     A note replaces the blocks that do not fit.
     """
-    cut = CUTS[limit]
-    text, room = "", limit - len(cut) - 2
+    cut = "" if limit is None else CUTS[limit]
+    text, room = "", (sys.maxsize if limit is None else limit) - len(cut) - 2
     for lines in map(_lines, blocks):
         part = "\n".join(lines) + "\n"
         size = len(part.encode("utf-8")) + 1

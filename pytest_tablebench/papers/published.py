@@ -14,7 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from pytest_tablebench.papers.table import PaperTable, Row, Value, captioned, shown
+from pytest_tablebench.documents.formats import number
+from pytest_tablebench.papers.table import PaperTable, Printed, Row, Value, captioned, captions
 from pytest_tablebench.results.run import Run
 
 Noted = tuple[Row, str]
@@ -120,16 +121,16 @@ def beside_published(
     if not own_rows:
         return None
     published_rows = list(others)
-    table = captioned(name, [row for row, _ in own_rows], columns)
+    titles = [*captions()[name]["columns"], *columns]
     notes = []
     for row, note in own_rows:
-        pairs = same_model(names or {}, table.columns, row, published_rows)
+        pairs = same_model(names or {}, titles, row, published_rows)
         first = [pair for pair in pairs if pair.figure in headline] or pairs
         figures = ", ".join(f"{pair.figure} {pair}" for pair in first)
         comparison = f"compared with the published {first[0].model}: {figures}" if first else ""
         notes.append("; ".join(filter(None, (comparison, note))))
     notes += [""] * len(published_rows)
-    rows = (*table.rows, *published_rows)
+    rows = (*(row for row, _ in own_rows), *published_rows)
     return captioned(name, rows, columns, notes, own_rows=len(own_rows))
 
 
@@ -143,8 +144,9 @@ class PublishedFigure(NamedTuple):
 
     def __str__(self) -> str:
         """Return both, as `published .49, here .451`."""
-        values = (shown(value, 20).removeprefix("0") for value in (self.published, self.measured))
-        return "published {}, here {}".format(*values)
+        values = self.published, self.measured
+        texts = [number(value, 2 if isinstance(value, Printed) else 3) for value in values]
+        return "published {}, here {}".format(*(text.removeprefix("0") for text in texts))
 
 
 def same_model(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.markdown import escaped_text
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.papers.analyses.agreement import benchmark_growth
 from pytest_tablebench.papers.analyses.analyse import analyse, further_figures
@@ -19,14 +21,7 @@ from pytest_tablebench.papers.realhit import serializer_means
 from pytest_tablebench.papers.runs import differences, run_remarks, runs_by_mode
 from pytest_tablebench.papers.skills import skill_analysis
 from pytest_tablebench.papers.structure import Marks, mapped_tables
-from pytest_tablebench.papers.table import (
-    PaperTable,
-    Tree,
-    csv_text,
-    markdown,
-    markdown_text,
-    terminal_lines,
-)
+from pytest_tablebench.papers.table import PaperTable, Tree, table_blocks, write_table
 from pytest_tablebench.papers.tables import paper_tables
 from pytest_tablebench.papers.torr import SINGLE
 from pytest_tablebench.results import SCHEMA
@@ -144,7 +139,7 @@ def write_report(
             _write_part(folder, name, analysis, plots=plots) for name, analysis in whole.items()
         )
         for board in boards:
-            _write_table(folder, board)
+            write_table(folder, board)
         remarks = tuple(remark for run in loaded for remark in run_remarks(run))
         report = PaperReport(
             folder, tuple(loaded), parts, boards, remarks, tuple(differences(loaded)), analyses
@@ -174,7 +169,7 @@ def _write_part(
     analysis = with_undefined(analysis)
     tables = tuple(paper_tables(analysis))
     for table in tables:
-        _write_table(inside, table)
+        write_table(inside, table)
     drawn = write_plots(analysis, inside) if plots else {}
     return BenchmarkReport(benchmark, inside.name, tables, drawn)
 
@@ -185,11 +180,6 @@ def _reserved() -> set[str]:
         _MANIFEST,
         *(f"{n}.{kind}" for n in BOARDS for kind in ("csv", "md")),
     }
-
-
-def _write_table(folder: Path, table: PaperTable) -> None:
-    (folder / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
-    (folder / f"{table.name}.md").write_text(markdown_text(table), encoding="utf-8", newline="")
 
 
 # What a former report left
@@ -244,18 +234,18 @@ def _former_files(folder: Path) -> list[Path]:
 def _index(report: PaperReport) -> Iterator[str]:
     yield "# Report of tablebench\n"
     for run in report.runs:
-        yield f"- {markdown(run.model)} ({markdown(str(run.path))})"
+        yield f"- {escaped_text(run.model)} ({escaped_text(str(run.path))})"
     if report.remarks or report.differences:
         yield "\n## Read this first\n"
         for remark in (*report.remarks, *report.differences):
-            yield f"- {markdown(remark, 2000)}"
+            yield f"- {escaped_text(remark)}"
     for board in report.boards:
         yield f"\n[{board.title}]({board.name}.md)"
     for part in report.parts:
-        yield f"\n## {markdown(part.benchmark)}\n"
+        yield f"\n## {escaped_text(part.benchmark)}\n"
         for table in part.tables:
-            why = f": not computed, {markdown(table.reason)}" if table.reason else ""
-            yield f"- [{markdown(table.title)}]({part.folder}/{table.name}.md){why}"
+            why = f": not computed, {escaped_text(table.reason)}" if table.reason else ""
+            yield f"- [{escaped_text(table.title)}]({part.folder}/{table.name}.md){why}"
         for name, paths in part.plots.items():
             if paths:
                 yield f"\n![{name}]({part.folder}/{name}.png)"
@@ -264,32 +254,29 @@ def _index(report: PaperReport) -> Iterator[str]:
 
 # The terminal
 
+_ROWS = 40
+"""The most rows of a table in the terminal; the files have all."""
 
-def report_lines(report: PaperReport) -> Iterator[str]:
-    """Yield the lines that the terminal shows below the tables of the runs."""
+
+def report_blocks(report: PaperReport) -> Iterator[doc.Block]:
+    """Yield what the terminal shows below the tables of the runs."""
     for sentence in report.differences:
-        yield f"note: {sentence}"
+        yield doc.Paragraph(f"note: {sentence}")
     for part in report.parts:
-        yield ""
-        yield f"analyses of {part.benchmark}"
+        yield doc.Paragraph(f"analyses of {part.benchmark}")
         absent: dict[str, list[str]] = {}
         for table in part.tables:
             if table.reason is not None:
                 absent.setdefault(table.reason, []).append(table.name)
             elif table.shown:
-                yield ""
-                yield from terminal_lines(_condensed(table))
-        if absent:
-            yield ""
-        yield from _not_drawn(part)
-        for reason, names in absent.items():
-            yield f"not computed: {', '.join(names)}: {reason}"
-    yield ""
+                yield from table_blocks(table, most=_ROWS, most_notes=6)
+        sentences = [f"not computed: {', '.join(names)}: {why}" for why, names in absent.items()]
+        yield from map(doc.Paragraph, (*_not_drawn(part), *sentences))
     for board in report.boards:
-        yield from terminal_lines(_condensed(board), note_limit=10)
+        yield from table_blocks(board, most=_ROWS, most_notes=10)
     if all(board.name == JUDGES for board in report.boards):
-        yield "leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench"
-    yield f"tables and figures: {report.folder}"
+        yield doc.Paragraph("leaderboard: none, no run has a dataset of ToRR, TReB or RealHiTBench")
+    yield doc.Paragraph(f"tables and figures: {report.folder}")
 
 
 def _not_drawn(part: BenchmarkReport) -> Iterator[str]:
@@ -297,16 +284,3 @@ def _not_drawn(part: BenchmarkReport) -> Iterator[str]:
     names = [name for name, paths in part.plots.items() if not paths]
     if names:
         yield f"not drawn: {', '.join(names)}: no data; the tables give the reasons"
-
-
-def _condensed(table: PaperTable, limit: int = 40) -> PaperTable:
-    """Return the table without the rows that would fill the screen; the files have all."""
-    if len(table.rows) <= limit:
-        return table
-    left = len(table.rows) - limit
-    return replace(
-        table,
-        rows=table.rows[:limit],
-        row_notes=table.row_notes[:limit],
-        notes=(*table.notes, f"... and {left} more rows in {table.name}.csv"),
-    )

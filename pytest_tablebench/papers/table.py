@@ -1,4 +1,4 @@
-"""Tables of a report, and their forms: aligned text, CSV and Markdown; names are hostile text.
+"""Tables of the papers' figures: documents' tables with a caption, notes on rows, and CSV.
 
 Tables are made from the entries of an analysis, which are `{"value": ..., "reason": ...}`. The
 titles, leading columns and notes are in `captions.toml`.
@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import aligned, number
-from pytest_tablebench.documents.tables import table_of
-from pytest_tablebench.util.names import printable, shortened
+from pytest_tablebench.documents.markdown import escaped_text, markdown_text
+from pytest_tablebench.util.names import printable
 
 Value = str | float | int | None
 Row = tuple[Value, ...]
@@ -28,14 +27,7 @@ Tree = Mapping[str, Any]
 ALL = "all datasets"
 """Name of the row or column over all datasets."""
 
-NAME_LIMIT = 200
-"""Characters of a name in a file; in the terminal names are cut much earlier."""
-
 _FORMULA = tuple("=+-@＝＋－＠")
-# What Markdown gives a meaning inside a table cell; an underscore only next to a non-letter.
-_ACTIVE = re.compile(r"[\\`*\[\]<>|~&$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+=]|(?<=^[0-9])[.)]")
-# Entities where a backslash is not understood by every reader of Markdown tables.
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 
 
 class Printed(float):
@@ -44,18 +36,17 @@ class Printed(float):
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table of a report.
+    """A table with its caption.
 
-    `name` is the stem of its files. A cell is a text (a name), a whole number (a count), a
-    share or score shown with three digits, or None if it could not be computed.
+    `name` is the stem of its files. A cell is a text (a name) or a figure: a whole number is a
+    count; None could not be computed.
     `row_notes` has a note for each row, perhaps empty: reasons of missing values, and remarks.
     `shown` is False for a table that only the files contain.
     """
 
     name: str
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    table: doc.TableBlock
     row_notes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     shown: bool = True
@@ -63,8 +54,20 @@ class PaperTable:
     """The reasons of missing values; None if `row_notes` contain nothing else."""
     reason: str | None = None
     """Why nothing at all could be computed; such a table has no value."""
-    own_rows: int = 0
-    """The number of rows from the user's runs, before published rows."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The titles of the columns."""
+        return tuple(column.title for column in self.table.columns)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The texts and numbers of the cells, with all digits."""
+        return tuple(tuple(map(_value, row.cells)) for row in self.table.rows)
+
+
+def _value(cell: Any) -> Any:
+    return cell.value if isinstance(cell, doc.Figure) else cell
 
 
 # Making tables
@@ -84,18 +87,48 @@ def captioned(
     row_notes: Iterable[str] = (),
     *,
     words: Mapping[str, str] | None = None,
+    own_rows: int = 0,
     **fields: Any,
 ) -> PaperTable:
     """Return a table with its caption; `columns` follow the leading ones.
 
-    `words` are inserted into title and notes. `fields` are further fields of the table.
+    `words` are inserted into title and notes. The first `own_rows` are the user's. `fields` are
+    further fields of the table.
     """
     caption = captions()[name]
     texts = (caption["title"], *caption.get("notes", ()))
     title, *notes = (text.format_map({**captions()["sources"], **(words or {})}) for text in texts)
-    fields = {"shown": caption.get("shown", True)} | fields
-    names = (*caption["columns"], *columns)
-    return PaperTable(name, title, names, tuple(rows), tuple(row_notes), tuple(notes), **fields)
+    fields = {"shown": caption.get("shown", True), "notes": tuple(notes)} | fields
+    table = typed_table((*caption["columns"], *columns), rows, own_rows)
+    return PaperTable(caption.get("file", name), title, table, tuple(row_notes), **fields)
+
+
+def typed_table(columns: Sequence[str], rows: Iterable[Row], own_rows: int = 0) -> doc.TableBlock:
+    """Return a table of any length, of texts and numbers; the first `own_rows` are the user's."""
+    rows = list(rows)
+    kinds = [
+        {str if isinstance(cell, str) else type(cell) for cell in column} - {type(None)}
+        for column in zip(*rows, strict=True)
+    ] or [set()] * len(columns)
+    return doc.TableBlock(
+        [
+            doc.Column(title, "text" if kind == {str} else "figure")
+            for title, kind in zip(columns, kinds, strict=True)
+        ],
+        [
+            doc.TableRow([*map(_cell, row)], "own" if number < own_rows else "")
+            for number, row in enumerate(rows)
+        ],
+        most=max(1, len(rows)),
+    )
+
+
+def _cell(cell: Value) -> doc.Cell:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return doc.Figure(cell, "count")
+    return doc.Figure(cell, digits=2 if isinstance(cell, Printed) else 3)
 
 
 def value_of(entry: Any) -> float | None:
@@ -177,56 +210,19 @@ def row_note(reasons: Mapping[str, str | None]) -> str:
     return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in columns.items())
 
 
-# Terminal
+# Blocks and files
 
 
-def shown(cell: Value, name_limit: int) -> str:
-    """Return a cell of a table as text."""
-    if isinstance(cell, str):
-        return shortened(cell, name_limit)
-    if isinstance(cell, int):
-        return str(cell)
-    return number(cell, 2 if isinstance(cell, Printed) else 3)
-
-
-def terminal_lines(table: PaperTable, *, note_limit: int = 6) -> list[str]:
-    """Return the table as aligned lines, its title first, without a line end."""
+def table_blocks(
+    table: PaperTable, level: Literal[2, 3] = 3, *, most: int | None = None, most_notes: int = 1000
+) -> Iterator[doc.Block]:
+    """Yield the title, the first `most` rows, and the notes; or why there are none."""
     if table.reason is not None:
-        return [f"{table.title}: not computed: {table.reason}"]
-    rows = [[shown(cell, 40) for cell in row] for row in (table.columns, *table.rows)]
-    lines = [table.title, *(f"  {line}" for line in aligned(rows, left=text_columns(table)))]
-    notes = [*table.notes, *labelled_notes(table)]
-    lines += [f"  {note}" for note in notes[:note_limit]]
-    if len(notes) > note_limit:
-        lines.append(f"  ... and {len(notes) - note_limit} more notes in {table.name}.md")
-    return lines
-
-
-def table_blocks(table: PaperTable) -> Iterator[doc.Block]:
-    """Yield the title, the table and its notes."""
-    yield doc.Heading(table.title, 3)
-    texts = text_columns(table)
-    columns = [
-        doc.Column(name, "text" if place in texts else "figure")
-        for place, name in enumerate(table.columns)
-    ]
-    yield table_of(columns, [[*map(_cell, row)] for row in table.rows])
-    yield doc.Listing([*table.notes, *labelled_notes(table)])
-
-
-def _cell(cell: Value) -> doc.Cell:
-    if isinstance(cell, str):
-        return doc.Code(cell, 60)
-    if isinstance(cell, int):
-        return doc.Figure(cell, "count")
-    return doc.Figure(cell, digits=2 if isinstance(cell, Printed) else 3)
-
-
-def text_columns(table: PaperTable) -> set[int]:
-    """Return the columns of names, which are aligned on the left."""
-    kinds = [{str if isinstance(cell, str) else type(cell) for cell in column} - {type(None)}
-             for column in zip(*table.rows, strict=True)]  # fmt: skip
-    return {place for place, column_kinds in enumerate(kinds) if column_kinds == {str}}
+        yield doc.Paragraph(f"{table.title}: not computed: {table.reason}")
+        return
+    yield doc.Heading(table.title, level)
+    yield table.table if most is None else replace(table.table, most=most)
+    yield doc.Listing([*table.notes, *labelled_notes(table)], most_notes, f"{table.name}.md")
 
 
 def labelled_notes(table: PaperTable) -> list[str]:
@@ -247,7 +243,12 @@ def labelled_notes(table: PaperTable) -> list[str]:
     return notes
 
 
-# CSV
+def write_table(folder: Path, table: PaperTable) -> list[Path]:
+    """Write a table as CSV and as Markdown, and return both files."""
+    files = {"csv": csv_text(table), "md": page_text(table)}
+    for kind, text in files.items():
+        (folder / f"{table.name}.{kind}").write_text(text, encoding="utf-8", newline="")
+    return [folder / f"{table.name}.{kind}" for kind in files]
 
 
 def csv_text(table: PaperTable) -> str:
@@ -274,30 +275,10 @@ def _csv_cell(cell: Value) -> Value:
     return round(float(cell), 9) + 0.0 if isinstance(cell, float) else cell
 
 
-# Markdown
-
-
-def markdown(text: str, limit: int | None = NAME_LIMIT) -> str:
-    """Return text that Markdown shows as it is, on one line, whatever is in it."""
-    return _ACTIVE.sub(
-        lambda special: _ENTITIES.get(special[0], "\\" + special[0]), printable(text, limit)
-    )
-
-
-def markdown_text(table: PaperTable) -> str:
+def page_text(table: PaperTable) -> str:
     """Return the table as a Markdown page: title, table, notes."""
-    parts = [f"# {markdown(table.title)}\n"]
+    title = f"# {escaped_text(table.title)}\n\n"
     if table.reason is not None:
-        return "\n".join([*parts, f"Not computed: {markdown(table.reason)}.\n"])
-    texts = text_columns(table)
-    marks = [":---" if place in texts else "---:" for place in range(len(table.columns))]
-    cells = [
-        [markdown(cell) if isinstance(cell, str) else shown(cell, NAME_LIMIT) for cell in row]
-        for row in (table.columns, *table.rows)
-    ]
-    lines = [f"| {' | '.join(row)} |" for row in (cells[0], marks, *cells[1:])]
-    parts.append("\n".join(lines) + "\n")
-    notes = [*table.notes, *labelled_notes(table)]
-    if notes:
-        parts.append("\n".join(f"- {markdown(note, 2000)}" for note in notes) + "\n")
-    return "\n".join(parts)
+        return f"{title}Not computed: {escaped_text(table.reason)}.\n"
+    _, *blocks = table_blocks(table)
+    return title + markdown_text(blocks, limit=None)

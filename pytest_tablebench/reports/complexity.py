@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.papers.table import table_blocks
+from pytest_tablebench.papers.table import table_blocks, typed_table
 from pytest_tablebench.results.judges import rank_correlation
 from pytest_tablebench.util.names import counted
 
@@ -20,8 +20,8 @@ _SHOWN = 8
 
 def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
     """Return the figures without the model's dimensions, and how far rule and model agree."""
-    rows = tuple(row[:_SHOWN] for row in table.rows)
-    shown = replace(table, columns=table.columns[:_SHOWN], rows=rows)
+    rows = [row[:_SHOWN] for row in table.rows]
+    shown = replace(table, table=typed_table(table.columns[:_SHOWN], rows))
     blocks = [*table_blocks(shown), doc.Listing(problems, 10)]
     pairs = [(row[2], row[7]) for row in rows if len(row) == _SHOWN and row[7] is not None]
     if pairs:

@@ -28,14 +28,7 @@ from pytest_tablebench.papers.runs import (
     shared_overlay,
 )
 from pytest_tablebench.papers.structure import Marks
-from pytest_tablebench.papers.table import (
-    PaperTable,
-    all_keys,
-    labelled_notes,
-    shown,
-    text_columns,
-    value_of,
-)
+from pytest_tablebench.papers.table import all_keys, table_blocks, value_of
 from pytest_tablebench.papers.tables import ranked
 from pytest_tablebench.reports.scores import SHARE, bounded
 from pytest_tablebench.results.run import Run
@@ -73,7 +66,7 @@ def write_leaderboard(
     if not names:
         blocks.append(doc.Paragraph("No case was recorded."))
     for board in boards:
-        blocks += _board(board)
+        blocks += table_blocks(board, 2)
     save_document(doc.Document("Leaderboard", blocks, counted(len(loaded), "run")), out)
 
 
@@ -263,21 +256,3 @@ def _place(value: float | None, values: Sequence[float]) -> str:
         return "–"
     equal = sum(abs(other - value) <= EQUAL for other in values)
     return f"{_rank(value, values)}{' =' if equal > 1 else ''}"
-
-
-def _board(table: PaperTable) -> Iterator[doc.Block]:
-    texts = text_columns(table)
-    columns = [
-        doc.Column(name, "text" if place in texts else "figure")
-        for place, name in enumerate(table.columns)
-    ]
-    rows = [
-        doc.TableRow(
-            ["–" if cell is None else shown(cell, 120) for cell in row],
-            "own" if number < table.own_rows else "",
-        )
-        for number, row in enumerate(table.rows)
-    ]
-    yield doc.Heading(table.title)
-    yield table_of(columns, rows)
-    yield doc.Listing([*labelled_notes(table), *table.notes])

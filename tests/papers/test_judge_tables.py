@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.papers.boards import judge_agreement
-from pytest_tablebench.papers.report import report_lines, write_report
+from pytest_tablebench.papers.report import report_blocks, write_report
 from pytest_tablebench.papers.runs import load_runs
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
@@ -81,7 +82,7 @@ def test_the_report_shows_the_agreement_and_notes_that_it_is_no_leaderboard(tmp_
         write_run(tmp_path / name, cases, judge=f"judge/{name}")
     runs = load_runs([tmp_path / "one", tmp_path / "two"])
     report = write_report(runs, tmp_path / "out", plots=False)
-    text = "\n".join(report_lines(report))
+    text = "\n".join(terminal_lines(report_blocks(report)))
     assert "Agreement of judges about the same answers" in text
     assert "leaderboard: none" in text
     assert "judge/one,judge/two,3,0.8" in (tmp_path / "out/judges.csv").read_text("utf-8")

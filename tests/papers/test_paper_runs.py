@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.papers.published import open_groups, published
 from pytest_tablebench.papers.report import analysis_of
 from pytest_tablebench.papers.runs import (
@@ -17,7 +18,7 @@ from pytest_tablebench.papers.runs import (
     with_distinct_labels,
 )
 from pytest_tablebench.papers.table import (
-    terminal_lines,
+    table_blocks,
 )
 from pytest_tablebench.papers.tables import paper_tables
 from pytest_tablebench.papers.torr import DATASETS, leaderboard, leaderboard_beside, torr_spread
@@ -229,7 +230,9 @@ def test_a_run_with_the_papers_settings_is_first_and_has_no_note():
     assert len(board.rows) == 15
     assert {row[1] for row in board.rows[1:]} == {"published"}
     assert any("2502.19412" in note for note in board.notes)
-    published = next(line for line in terminal_lines(board) if "claude-3-5-sonnet" in line)
+    published = next(
+        line for line in terminal_lines(table_blocks(board)) if "claude-3-5-sonnet" in line
+    )
     assert published.split()[1:4] == ["published", "0.49", "0.70"]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.papers.report import report_lines, write_report
+from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.papers.report import report_blocks, write_report
 from pytest_tablebench.papers.runs import load_runs
 from pytest_tablebench.papers.structure import map_tables
 from pytest_tablebench.results.record import ScoreRow
@@ -98,7 +99,9 @@ def test_the_page_has_a_map_of_structured_tables(tmp_path: Path) -> None:
     writer.close()
     assert [example.id for example in read_examples(run / TEXTS)] == ["toy/1/none"]
     report = write_report(load_runs([run]), tmp_path / "out")
-    assert any("Scores by complexity and tokens" in line for line in report_lines(report))
+    assert any(
+        "Scores by complexity and tokens" in line for line in terminal_lines(report_blocks(report))
+    )
     assert (tmp_path / "out/toys/complexity_tokens.png").stat().st_size > 5_000
     [row] = (tmp_path / "out/toys/tables.csv").read_text("utf-8").splitlines()[1:]
     assert row.startswith("m,toy,1,8,")

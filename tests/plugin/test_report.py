@@ -79,7 +79,7 @@ def test_report_of_one_run(bench, capsys):
         *("no", "answer", "examples", "cases"),
     ]
     # One of three questions is about Ada, who is 36.
-    assert "  echo/any         0.333  0.333" in out
+    assert "\necho/any         0.333  0.333" in out
     assert "not computed: separability, separability_intervals, kendall_w, w_growth" in out
     assert "fewer than two models" in out
     assert "leaderboard: none, no run has a dataset of ToRR" in out

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.papers.table import PaperTable, Printed, Value
+from pytest_tablebench.papers.table import PaperTable, Printed, Row, captioned
 from pytest_tablebench.util.tokens import TOKEN_BUCKETS, tokenizer_name
 
 if TYPE_CHECKING:
@@ -14,119 +15,72 @@ if TYPE_CHECKING:
 _MARKS = ("header hierarchy", "content partition", "implicit multi table", "supplement information")
 
 
-def statistics_tables(statistics: Sequence[DatasetStatistics]) -> list[PaperTable]:
-    """Return the tables: datasets, sizes, structure, complexity and tokens, tags."""
-    return [
-        _datasets(statistics),
-        _sizes(statistics),
-        _structure(statistics),
-        _complexity(statistics),
-        _tags(statistics),
-    ]
+def statistics_tables(
+    statistics: Sequence[DatasetStatistics], most: int | None = None
+) -> list[PaperTable]:
+    """Return the tables: datasets, sizes, structure, complexity and tokens, tags.
 
-
-def _datasets(statistics: Sequence[DatasetStatistics]) -> PaperTable:
-    rows: list[tuple[Value, ...]] = [
+    `most` is the number of values of each tag; None for all.
+    """
+    datasets: Iterable[Row] = (
         (
-            dataset.dataset,
-            dataset.benchmark,
-            dataset.questions,
-            dataset.tables,
+            *(dataset.dataset, dataset.benchmark, dataset.questions, dataset.tables),
             dataset.clusters,
             dataset.questions / dataset.clusters if dataset.clusters else None,
             dataset.unusable,
         )
         for dataset in statistics
-    ]
-    return PaperTable(
-        "datasets",
-        "Questions and tables",
-        ("dataset", "benchmark", "questions", "tables", "clusters", "questions per cluster",
-         "unusable rows"),
-        tuple(rows),
-        notes=(
-            "tables with the same content count once; a cluster is the table, document or group "
-            "that questions share, so that a table and its rearranged twin are one",
-        ),
-    )  # fmt: skip
-
-
-def _sizes(statistics: Sequence[DatasetStatistics]) -> PaperTable:
-    rows: list[tuple[Value, ...]] = [
-        (
-            dataset.dataset,
-            name.replace("_", " "),
-            *map(
-                Printed,
-                (size.mean, size.median, size.percentile_70, size.percentile_90, size.largest),
-            ),
-        )
+    )
+    sizes: Iterable[Row] = (
+        (dataset.dataset, name.replace("_", " "), *map(Printed, astuple(size)))
         for dataset in statistics
         for name, size in dataset.sizes.items()
-    ]
-    return PaperTable(
-        "sizes",
-        "Sizes of tables and lengths of questions",
-        ("dataset", "of", "mean", "median", "70th percentile", "90th percentile", "largest"),
-        tuple(rows),
-        notes=(
-            f"tokens are those of LaTeX, counted by {tokenizer_name()}; cell length is the mean "
-            "number of characters of a table's cells that are not empty",
-            "words are separated by blanks; a Chinese character is a word",
-        ),
     )
+    words = {"tokenizer": tokenizer_name()}
+    return [
+        captioned("stats_datasets", datasets),
+        captioned("stats_sizes", sizes, words=words),
+        _structure(statistics),
+        _complexity(statistics),
+        _tags(statistics, most),
+    ]
 
 
 def _structure(statistics: Sequence[DatasetStatistics]) -> PaperTable:
     features = list(dict.fromkeys(name for dataset in statistics for name in dataset.features))
-    rows: list[tuple[Value, ...]] = []
+    rows: list[Row] = []
     for dataset in statistics:
         marks = (None,) * len(_MARKS) if dataset.marks is None else map(Printed, dataset.marks)
         rows.append((dataset.dataset, dataset.tables, *map(dataset.features.get, features), *marks))
-    return PaperTable(
-        "structure",
-        "Structure of tables",
-        ("dataset", "tables", *(name.replace("_", " ") for name in features), *_MARKS),
-        tuple(rows),
-        notes=(
-            "the first columns count tables; the last four are means of marks by rule, from 0 to "
-            "100, in the layout of RealHiTBench's Table 8",
-        ),
-    )
+    columns = (*(name.replace("_", " ") for name in features), *_MARKS)
+    return captioned("stats_structure", rows, columns)
 
 
 def _complexity(statistics: Sequence[DatasetStatistics]) -> PaperTable:
     bands = list(dict.fromkeys(band for dataset in statistics for band in dataset.complexity))
-    rows: list[tuple[Value, ...]] = [
+    columns = [f"complexity {band}" for band in bands]
+    columns += [f"{bucket} tokens" for bucket in TOKEN_BUCKETS]
+    rows = (
         (
             dataset.dataset,
             *map(dataset.complexity.get, bands),
             *map(dataset.tokens.get, TOKEN_BUCKETS),
         )
         for dataset in statistics
-    ]
-    return PaperTable(
-        "complexity_tokens",
-        "Tables by complexity and by tokens",
-        (
-            "dataset",
-            *(f"complexity {band}" for band in bands),
-            *(f"{bucket} tokens" for bucket in TOKEN_BUCKETS),
-        ),
-        tuple(rows),
     )
+    return captioned("stats_complexity_tokens", rows, columns)
 
 
-def _tags(statistics: Sequence[DatasetStatistics]) -> PaperTable:
-    rows: list[tuple[Value, ...]] = [
-        (dataset.dataset, tag, value, count.questions, count.tables)
-        for dataset in statistics
-        for tag, values in dataset.tags.items()
-        for value, count in values.items()
-    ]
-    return PaperTable(
-        "tags",
-        "Questions by kind",
-        ("dataset", "tag", "value", "questions", "tables"),
-        tuple(rows),
-    )
+def _tags(statistics: Sequence[DatasetStatistics], most: int | None) -> PaperTable:
+    rows: list[Row] = []
+    left = 0
+    for dataset in statistics:
+        for tag, values in dataset.tags.items():
+            counts = list(values.items())
+            left += len(counts[most:]) if most else 0
+            rows += (
+                (dataset.dataset, tag, value, count.questions, count.tables)
+                for value, count in counts[:most]
+            )
+    note = (f"{left:,} less frequent values are in the file (-o DIR)",) if left else ()
+    return captioned("stats_tags", rows, notes=note)

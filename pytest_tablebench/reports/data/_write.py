@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.errors import writing
 from pytest_tablebench.papers.canvas import write_figures
-from pytest_tablebench.papers.table import (
-    PaperTable,
-    Value,
-    csv_text,
-    markdown_text,
-    table_blocks,
-)
+from pytest_tablebench.papers.table import table_blocks, write_table
 from pytest_tablebench.reports.data._figures import draw_sizes, draw_structure, draw_tags
 from pytest_tablebench.reports.data._tables import statistics_tables
 from pytest_tablebench.util.tokens import tokenizer_name
@@ -52,8 +45,8 @@ def statistics_report(
 ) -> doc.Document:
     """Return what is left out, and the tables: sizes and tags of all datasets together."""
     datasets, _, *structure, _ = statistics_tables(_with_whole(statistics, whole))
-    _, sizes, *_, tags = statistics_tables([whole] if whole is not None else statistics)
-    tables = (datasets, sizes, *structure, _most_frequent(tags))
+    _, sizes, *_, tags = statistics_tables([whole] if whole is not None else statistics, _SHOWN)
+    tables = (datasets, sizes, *structure, tags)
     blocks: list[doc.Block] = [doc.Paragraph(f"left out: {text}", "warning") for text in missing]
     blocks += [block for table in tables if table.rows for block in table_blocks(table)]
     return doc.Document("Statistics of datasets", blocks)
@@ -71,16 +64,13 @@ def write_statistics(
     The figures cover all datasets together. Returns the files. Raises `SettingsError`
     where the folder cannot be written.
     """
-    files: list[Path] = []
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {"statistics.json": json.dumps(statistics_json(statistics, whole), indent=2) + "\n"}
+        files = [folder / "statistics.json"]
+        text = json.dumps(statistics_json(statistics, whole), indent=2) + "\n"
+        files[0].write_text(text, encoding="utf-8", newline="")
         for table in statistics_tables(_with_whole(statistics, whole)):
-            texts[f"{table.name}.csv"] = csv_text(table)
-            texts[f"{table.name}.md"] = markdown_text(table)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="")
-            files.append(folder / name)
+            files += write_table(folder, table)
         if plots:
             drawn = whole or statistics[0]
             makers = {
@@ -97,17 +87,3 @@ def _with_whole(
     statistics: Sequence[DatasetStatistics], whole: DatasetStatistics | None
 ) -> list[DatasetStatistics]:
     return [*statistics, *([] if whole is None else [whole])]
-
-
-def _most_frequent(tags: PaperTable) -> PaperTable:
-    """Return the table of tags with the most frequent values of each tag."""
-    counts: dict[tuple[Value, ...], int] = {}
-    rows, left = [], 0
-    for row in tags.rows:
-        counts[row[:2]] = counts.get(row[:2], 0) + 1
-        if counts[row[:2]] <= _SHOWN:
-            rows.append(row)
-        else:
-            left += 1
-    note = (f"{left:,} less frequent values are in the file (-o DIR)",) if left else ()
-    return replace(tags, rows=tuple(rows), notes=(*tags.notes, *note))
