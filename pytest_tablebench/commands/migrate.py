@@ -126,7 +126,7 @@ def _plan_lines(
     models: Sequence[str], plans: Mapping[str, Mapping[str, Any]], max_cost: float | None
 ) -> list[str]:
     from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.migration import plan_table
+    from pytest_tablebench.reports.plan import plan_table
 
     others = [name for name in plans if name not in models]
     lines = [f"plan: {models[0]} and {counted(len(models) - 1, 'candidate')}"]

@@ -195,7 +195,7 @@ def _opened(options: argparse.Namespace, kind: str, now: datetime) -> str:
 def _plan(options: argparse.Namespace, *, is_reference: bool) -> list[str]:
     """Return the plan of the next look or reference."""
     from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.migration import plan_table
+    from pytest_tablebench.reports.plan import plan_table
 
     models = [] if options.model is None else [options.model]
     plans = _project(options, "plan", is_reference=is_reference).plan(models, None)

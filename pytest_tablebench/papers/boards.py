@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from pytest_tablebench.metrics import corpus_bleu
-from pytest_tablebench.papers.published import beside_published, published, shares
+from pytest_tablebench.papers.published import beside_published, paper, published, shares
 from pytest_tablebench.papers.realhit import realhit_ablations, realhit_leaderboard, realhit_means
 from pytest_tablebench.papers.runs import runs_by_mode
 from pytest_tablebench.papers.skills import treb_leaderboard
@@ -26,17 +26,12 @@ from pytest_tablebench.util.entries import mapping
 
 # TAT-QA, AIT-QA and FeTaQA
 
-_PARTS = (
-    *(("tatqa", "em"), ("tatqa", "f1")),
-    *(("fetaqa", "rouge1"), ("fetaqa", "rouge2"), ("fetaqa", "rougeL")),
-)
-
 
 def other_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     """Return the runs and the published rows; None for runs without any of the datasets."""
     rows: list[tuple[Row, str]] = []
     for run in runs_by_mode(runs, "other"):
-        em, f1, *rouge = mean_parts(run.rows, _PARTS)
+        em, f1, *rouge = mean_parts(run.rows, [*map(tuple, paper("other")["parts"])])
         cells = plain_mean(row.score for row in run.rows if row.dataset == "aitqa")
         rows.append(((run.model, "this run", em, f1, cells, *rouge, _corpus_bleu(run)), ""))
     lines = [list(line.values()) for line in published("other_leaderboard")]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_tablebench.documents.formats import number
 from pytest_tablebench.papers.table import PaperTable, Printed, Row, Value, captioned, captions
@@ -89,7 +90,21 @@ def open_groups(runs: Sequence[Run]) -> dict[str, str]:
     return groups
 
 
-# Published rows
+# The papers, and published rows
+
+
+@cache
+def paper(name: str) -> dict[str, Any]:
+    """Return what a paper measured, from `papers.toml`."""
+    text = resources.files(__package__).joinpath("papers.toml").read_text(encoding="utf-8")
+    facts: dict[str, Any] = tomllib.loads(text)[name]
+    return facts
+
+
+def caveat(name: str, key: str, **words: object) -> str:
+    """Return how a run differs from a paper, with `words` inserted."""
+    text: str = paper(name)["caveats"][key]
+    return text.format_map(words)
 
 
 def published(name: str) -> list[dict[str, str]]:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from pytest_tablebench.papers.published import Noted, beside_published, published, shares
+from pytest_tablebench.papers.published import (
+    Noted,
+    beside_published,
+    caveat,
+    paper,
+    published,
+    shares,
+)
 from pytest_tablebench.papers.runs import runs_by_mode
 from pytest_tablebench.papers.table import PaperTable, Row, captioned
 from pytest_tablebench.results.figures import mean_parts, plain_mean
@@ -16,21 +24,14 @@ from pytest_tablebench.util.names import counted
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"
 """The main questions, and those about oversized tables."""
 
-TASKS = {
-    "fc": ("em", "f1"),
-    "nr": ("em", "f1"),
-    "sc": ("em", "f1"),
-    "da": ("gpt_eval", "rouge_l"),
-    "cg": ("pass@1", "ecr"),
-}
+_PAPER = paper(BENCHMARK)
+
+TASKS: Mapping[str, Sequence[str]] = _PAPER["tasks"]
 """The two figures of each task, in the order of the paper's Table 2."""
 
 _COLUMNS = tuple((f"realhit_{task}", part) for task, parts in TASKS.items() for part in parts)
 _NAMES = tuple(f"{task.upper()} {part}" for task, parts in TASKS.items() for part in parts)
-_BUCKETS = ("<10K", "10-20K", ">20K")
-_QUESTIONS = 3071
-_PUBLISHED_JUDGE = "gpt-4o"
-
+_BUCKETS: Sequence[str] = _PAPER["buckets"]
 
 # Tables 2, 5 and 7
 
@@ -75,22 +76,24 @@ def _modes_of(
 def _notes(run: Run, rows: Sequence[RunRow]) -> Iterator[str]:
     """Yield how a run differs from the paper's, one clause each."""
     questions = len({(row.dataset, row.example_id) for row in rows})
-    if questions != _QUESTIONS:
-        yield f"{counted(questions, 'question')} of {_QUESTIONS:,}"
+    differ = partial(caveat, BENCHMARK)
+    if questions != _PAPER["questions"]:
+        count = counted(questions, "question")
+        yield differ("questions", questions=count, whole=_PAPER["questions"])
     judge = run.facts.judge
     if judge is None:
-        yield "no judge"
-    elif str(judge).rpartition("/")[2] != _PUBLISHED_JUDGE:
-        yield f"judged by {judge}"
-    if run.facts.structure != "self":
-        yield f"structure {run.facts.structure}, paper self"
+        yield differ("unjudged")
+    elif str(judge).rpartition("/")[2] != _PAPER["judge"]:
+        yield differ("judge", judge=judge)
+    if run.facts.structure != _PAPER["structure"]:
+        yield differ("structure", structure=run.facts.structure)
     if run.facts.compat != "reference":
-        yield "mode fixed, several metrics differ from the paper's"
+        yield differ("compat")
     serializers = sorted({row.serializer for row in rows})
-    if serializers != ["latex"] and "text" in {row.modality for row in rows}:
-        yield f"serializers {', '.join(serializers)}, paper latex"
+    if serializers != _PAPER["serializers"] and "text" in {row.modality for row in rows}:
+        yield differ("serializers", names=", ".join(serializers))
     if {row.perturbation for row in rows} - {"none"}:
-        yield "perturbed tables too"
+        yield differ("perturbed")
 
 
 # Tables 3, 4 and 6: means by task, and by tokens of the table
@@ -199,13 +202,8 @@ def _whole_strategy(strategy: str) -> str:
 # Table 4: TreeThinker without one of its parts
 
 _STRATEGY = "treethinker"
-_MEASURES = ("tree_f1", "keyword_headers", "align_recall")
-_VARIANTS: Mapping[str, Mapping[str, str]] = {
-    "tree": {"on": "", "off": "w/o tree generation"},
-    "tree_reasoning": {"on": "", "off": "w/o tree-based reasoning"},
-    "align": {"model": "tree-keyword alignment by the model"},
-}
-_BY_RULE = "tree-keyword alignment by rule"
+_PARTS = _PAPER[_STRATEGY]
+_MEASURES: Sequence[str] = _PARTS["measures"]
 
 
 def realhit_ablations(runs: Sequence[Run]) -> PaperTable | None:
@@ -238,7 +236,9 @@ def _variant(strategy: str) -> str:
     except ValueError:
         return strategy
     names = (
-        _VARIANTS.get(name, {}).get(str(value), _BY_RULE if name == "align" else f"{name}={value}")
+        _PARTS["variants"]
+        .get(name, {})
+        .get(str(value), _PARTS["by_rule"] if name == "align" else f"{name}={value}")
         for name, value in params.items()
     )
     return ", ".join(filter(None, names)) or "all"

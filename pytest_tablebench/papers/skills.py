@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from pytest_tablebench.papers.published import Noted, beside_published, published, shares
+from pytest_tablebench.papers.published import (
+    Noted,
+    beside_published,
+    caveat,
+    paper,
+    published,
+    shares,
+)
 from pytest_tablebench.papers.table import PaperTable, Row, all_keys, captioned
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.run import Run, RunRow
@@ -24,14 +31,8 @@ RULES = (BEST_SUBTASK, BEST_SKILL, MEAN)
 
 TAG = "skill"
 BENCHMARK = "treb"
-_SKILLS = {
-    "TU": ("table_understanding", 6),
-    "TBO": ("table_basic_operation", 2),
-    "TCO": ("table_computational_operation", 2),
-    "DA": ("data_analysis", 4),
-    "ADA": ("advanced_data_analysis", 6),
-}
-"""TReB's skills of tables: their columns in the published rows, and how many subtasks they have."""
+_SKILLS: Mapping[str, Mapping[str, Any]] = paper(BENCHMARK)["skills"]
+"""TReB's skills of tables: their columns in the published rows, and their number of subtasks."""
 
 _JUDGED = "llm_score"
 
@@ -184,7 +185,7 @@ def treb_leaderboard(runs: Sequence[Run]) -> PaperTable | None:
             note = "; ".join(_notes(model_scores, by_model[model])) if rule == RULES[0] else ""
             row = (model, f"this run: {rule}", *scores, model_scores["overall"][rule])
             rows.append((row, note))
-    figures = (*(column for column, _ in _SKILLS.values()), "overall")
+    figures = (*(skill["column"] for skill in _SKILLS.values()), "overall")
     others = (
         (line["model"], f"published {line['date']}", *shares(line[name] for name in figures))
         for line in published("treb_leaderboard")
@@ -200,14 +201,14 @@ def _notes(model_scores: Mapping[str, Any], rows: Sequence[RunRow]) -> Iterator[
     """Yield how a model's figures differ from published ones, one clause each."""
     counts = Counter(subtask["skill"] for subtask in model_scores["subtasks"].values())
     fewer = [
-        f"{skill} {counts[skill]} of {whole}"
-        for skill, (_, whole) in _SKILLS.items()
-        if counts[skill] < whole
+        f"{name} {counts[name]} of {skill['subtasks']}"
+        for name, skill in _SKILLS.items()
+        if counts[name] < skill["subtasks"]
     ]
     if fewer:
-        yield f"subtasks: {', '.join(fewer)}"
+        yield caveat(BENCHMARK, "subtasks", names=", ".join(fewer))
     scored = [row for row in rows if row.score is not None and row.tags.get(TAG) in _SKILLS]
     unjudged = sum(_JUDGED not in row.parts for row in scored)
     if unjudged:
-        yield f"{unjudged} of {len(scored)} scores are not a judge's"
-    yield f"modes: {', '.join(model_scores['modes'])}"
+        yield caveat(BENCHMARK, "unjudged", unjudged=unjudged, scored=len(scored))
+    yield caveat(BENCHMARK, "modes", names=", ".join(model_scores["modes"]))

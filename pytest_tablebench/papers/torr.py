@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from pytest_tablebench.claims.summary import summarize
@@ -11,7 +12,14 @@ from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.documents.formats import percent
 from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.papers.analyses.levels import serializer_spread
-from pytest_tablebench.papers.published import Noted, beside_published, published, same_model
+from pytest_tablebench.papers.published import (
+    Noted,
+    beside_published,
+    caveat,
+    paper,
+    published,
+    same_model,
+)
 from pytest_tablebench.papers.runs import runs_by_mode
 from pytest_tablebench.papers.table import (
     PaperTable,
@@ -26,18 +34,9 @@ from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.util.names import counted
 
-DATASETS = {
-    "FinQA": "finqa",
-    "NumericNLG": "numericnlg",
-    "QTSumm": "qtsumm",
-    "SciGen": "scigen",
-    "TabFact": "tabfact",
-    "TableBench DA": "tablebench_da",
-    "TableBench FC": "tablebench_fc",
-    "TableBench NR": "tablebench_nr",
-    "TURL CTA": "turl_cta",
-    "WikiTQ": "wikitq",
-}
+_PAPER = paper("torr")
+
+DATASETS: Mapping[str, str] = _PAPER["datasets"]
 """The paper's ten columns, with our names of the datasets."""
 
 SINGLE = "one configuration"
@@ -45,10 +44,6 @@ SINGLE = "one configuration"
 
 _HEADLINE = ("performance", "robustness")
 _COLUMNS = ("model", "source", *_HEADLINE, *DATASETS)
-_SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
-_EXAMPLES = 100
-_FEWER = {"tablebench_fc": 79}
-"""Datasets of which the paper has fewer examples, as its demonstrations come from the same file."""
 
 
 def leaderboard(runs: Sequence[Run]) -> PaperTable | None:
@@ -142,28 +137,25 @@ def _notes(run: Run, scope: Mapping[str, Any]) -> Iterator[str]:
     datasets = scope.get("datasets", {})
     missing = [name for name in DATASETS.values() if name not in datasets]
     if missing:
-        yield f"performance and robustness need all ten datasets, missing: {', '.join(missing)}"
+        yield caveat("torr", "missing", names=", ".join(missing))
     compat = run.facts.compat
     if compat != "reference":
-        yield (
-            f"mode {compat}: several metrics differ from the paper's, "
-            f"--bench-compat=reference has the published code's"
-        )
+        yield caveat("torr", "compat", compat=compat)
     yield from _grid_notes(run)
-    paper = PAPER_SETTINGS["torr"].shots or Shots()
+    usual_shots = PAPER_SETTINGS["torr"].shots or Shots()
     shots_of = {}
     for name in datasets:
         # Earlier versions recorded the option alone.
         shots = run.facts.by_dataset.get(name, {"shots": run.facts.shots}).get("shots")
-        if shots is not None and shots != paper.of(name):
-            shots_of[name] = f"{shots} demonstrations, paper 5 (WikiTQ 1)"
+        if shots is not None and shots != usual_shots.of(name):
+            shots_of[name] = caveat("torr", "shots", shots=shots)
     yield from _by_text(shots_of)
-    for key, usual in (("strategy", "direct"), ("modality", "text")):
+    for key, usual in _PAPER["usual"].items():
         others = sorted({getattr(row, key) for row in _torr_rows(run)} - {usual})
         if others:
-            yield f"{key} {', '.join(others)}, paper {usual}"
+            yield caveat("torr", "mode", axis=key, names=", ".join(others), usual=usual)
     if scope.get("no_answer"):
-        yield f"{percent(scope['no_answer'])} of the cases have no answer"
+        yield caveat("torr", "no_answer", share=percent(scope["no_answer"]))
     for name in datasets:
         yield from (f"{name}: {note}" for note in run.facts.notes(name))
 
@@ -176,16 +168,16 @@ def _by_text(texts: Mapping[str, str]) -> Iterator[str]:
 
 def _grid_notes(run: Run) -> Iterator[str]:
     """Yield which datasets have other configurations, or other numbers of examples."""
-    paper = {(serializer, perturbation) for serializer in _SERIALIZERS for perturbation in GRID}
+    usual = {*product(_PAPER["serializers"], GRID)}
     grids, counts = {}, {}
     for name in DATASETS.values():
         rows = [row for row in _torr_rows(run) if row.dataset == name]
         grid = {(row.serializer, row.perturbation) for row in rows}
-        if rows and grid != paper:
-            same = ", other ones" if len(grid) == len(paper) else ""
-            grids[name] = f"{counted(len(grid), 'configuration')}{same} (paper 35)"
+        if rows and grid != usual:
+            key = "other_grid" if len(grid) == len(usual) else "grid"
+            grids[name] = caveat("torr", key, configurations=counted(len(grid), "configuration"))
         examples = len({row.example_id for row in rows})
-        if rows and examples not in {_EXAMPLES, _FEWER.get(name)}:
-            counts[name] = f"{counted(examples, 'example')} (paper 100, TableBench FC 79)"
+        if rows and examples not in {_PAPER["examples"], _PAPER["fewer"].get(name)}:
+            counts[name] = caveat("torr", "examples", examples=counted(examples, "example"))
     yield from _by_text(grids)
     yield from _by_text(counts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pytest_tablebench.claims.migration import (
     Change,
@@ -16,12 +15,12 @@ from pytest_tablebench.claims.migration import (
     cheapest,
 )
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import duration, money
+from pytest_tablebench.documents.formats import money
 from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 
-__all__ = ["migration_report", "plan_table"]
+__all__ = ["migration_report"]
 
 _STATES: Mapping[Verdict, doc.State] = {"yes": "holds", "no": "fails", "undecided": "undecided"}
 
@@ -254,26 +253,3 @@ def _page(side: Side, origin: Path | None) -> doc.Piece:
     except ValueError:  # another drive
         return doc.Code(side.model, 40)
     return doc.Link(side.model, Path(address).as_posix())
-
-
-def plan_table(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> doc.TableBlock:
-    """Return the planned calls of each model, with price and time.
-
-    `plans` are the fields of `ModelPlan` by model; models without a plan cost nothing.
-    """
-    rows: list[Sequence[doc.Cell]] = []
-    for model in models:
-        plan = plans.get(model)
-        calls = plan["calls"] if plan else 0
-        seconds = plan["seconds"] if plan else None
-        time = "-" if not calls else "within a day" if seconds is None else duration(seconds)
-        rows.append(
-            (
-                (doc.Code(model, 80), " (judge)" if plan and plan.get("judges") else ""),
-                doc.Figure(calls, "count"),
-                doc.Figure(plan["hits"] if plan else None, "count"),
-                _price(plan["cost_usd"] if plan and calls else 0.0),
-                time,
-            )
-        )
-    return table_of(("", "calls", "in the store", "price at most", "time"), rows)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.config.settings import Settings
 
-__all__ = ["plan_report", "write_plan"]
+__all__ = ["plan_report", "plan_table", "write_plan"]
 
 
 def plan_report(
@@ -215,6 +215,29 @@ def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> Iterator[doc.Block]
             whose = "" if len(together) == 1 else f" of {', '.join(models)}"
             yield doc.Heading(f"gates{whose}", 3)
             yield _pairs(rows)
+
+
+def plan_table(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> doc.TableBlock:
+    """Return the planned calls of each model, with price and time.
+
+    `plans` are the fields of `ModelPlan` by model; models without a plan cost nothing.
+    """
+    rows: list[Sequence[doc.Cell]] = []
+    for model in models:
+        plan = plans.get(model)
+        calls = plan["calls"] if plan else 0
+        seconds = plan["seconds"] if plan else None
+        time = "-" if not calls else "within a day" if seconds is None else duration(seconds)
+        rows.append(
+            (
+                (doc.Code(model, 80), " (judge)" if plan and plan.get("judges") else ""),
+                doc.Figure(calls, "count"),
+                doc.Figure(plan["hits"] if plan else None, "count"),
+                doc.Figure(plan["cost_usd"] if plan and calls else 0.0, "money", unknown="unknown"),
+                time,
+            )
+        )
+    return table_of(("", "calls", "in the store", "price at most", "time"), rows)
 
 
 def write_plan(
