@@ -262,7 +262,7 @@ class _Collector:
         compat = check_compat(run.facts.compat or COMPAT_MODES[0])
         opener = Opener(run.path, run.facts, compat, data, self._registry)
         try:
-            return opener.open(name)[1]
+            return opener.source(name)
         except (SettingsError, DataError) as error:
             return shortened(str(error), 300)
 

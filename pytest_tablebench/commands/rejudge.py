@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +130,7 @@ def _judge(
     path: Path, settings: Settings, options: argparse.Namespace, judge: str | None = None
 ) -> Rejudged:
     from pytest_tablebench.running.builtins import command_plugins
-    from pytest_tablebench.running.rejudge import NewJudge, rejudge
+    from pytest_tablebench.running.rejudge import rejudge
 
     return rejudge(
         path,
@@ -139,9 +138,9 @@ def _judge(
         thresholds=settings.thresholds,
         data=settings.data,
         plugins=command_plugins(options.plugin),
-        judge=partial(NewJudge, judge, api_base=settings.api_base, max_cost=settings.max_cost)
-        if judge
-        else None,
+        judge=judge,
+        api_base=settings.api_base,
+        max_cost=settings.max_cost,
         ask=options.yes,
         corrections=settings.corrections,
     )

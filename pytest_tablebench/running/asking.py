@@ -95,6 +95,8 @@ class RequestClient:
     """
 
     def __init__(self, settings: Settings, models: ProviderPool) -> None:
+        self.makes_calls = not settings.replay
+        """Whether missing requests are collected; otherwise each raises `ModelError`."""
         self.missing: dict[str, Request] = {}
         self.programs: dict[str, Execute] = {}
         """Programs that are still to run, by key."""
@@ -104,16 +106,26 @@ class RequestClient:
         self._settings, self._models = settings, models
         self._outcomes: dict[str, Reply | Execution | ModelError] = {}
         self._waiting: dict[str, Request | Execute] = {}
-        self._executor = models.executor()
         self._engine: Engine | None = None
         self._shared: SharedStores | None = None
-        if settings.shared_stores():
+        self._is_open = False
+
+    def open(self) -> None:
+        """Fetch the shared stores and start the engine, on the first call."""
+        if self._is_open:
+            return
+        self._is_open = True
+        settings, replay = self._settings, self._settings.replay
+        if places := settings.shared_stores():
             from pytest_tablebench.store.shared import SharedStores
 
-            self._shared = SharedStores(settings.shared_stores())
+            self._shared = SharedStores(
+                [(address, folder, write and not replay) for address, folder, write in places]
+            )
             self._shared.fetch()
-            self._shared.start(settings.store_every)
-        if models.lanes():
+            if not replay:
+                self._shared.start(settings.store_every)
+        if not replay and self._models.lanes():
             self._start()
 
     def _start(self) -> None:
@@ -134,9 +146,11 @@ class RequestClient:
                 return reply
             return store.get(key) if store is not None else None
 
-        settlement = settled(request, limits, find)
+        settlement = settled(request, limits, find, asks=self.makes_calls)
         key = settlement.request.key()
         if settlement.reply is None:
+            if not self.makes_calls:
+                raise ModelError("not in the answer store", reason="not_stored")
             self.missing[key] = settlement.request
             return key
         if key not in self._outcomes:
@@ -154,6 +168,8 @@ class RequestClient:
         store = self._models.store()
         stored = store.get_execution(key) if store is not None else None
         if stored is None:
+            if not self.makes_calls:
+                raise ModelError("not in the answer store", reason="not_stored")
             self.programs[key] = step
         return stored
 
@@ -197,13 +213,14 @@ class RequestClient:
     def _submit(self, key: str, work: Request | Execute, lane: str) -> None:
         if key not in self._waiting:
             self._waiting[key] = work
-            self._executor.submit(Work(key, work), lane)
+            self._models.executor().submit(Work(key, work), lane)
 
     def wait(self) -> list[str]:
         """Wait for outcomes of submitted work; return their keys."""
-        outcomes = dict(self._executor.outcomes(wait=True))
-        if self._executor.lost is not None:
-            outcomes = dict.fromkeys(self._waiting, self._executor.lost) | outcomes
+        executor = self._models.executor()
+        outcomes = dict(executor.outcomes(wait=True))
+        if executor.lost is not None:
+            outcomes = dict.fromkeys(self._waiting, executor.lost) | outcomes
         for key, outcome in outcomes.items():
             if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
                 raise outcome  # an error in a user's provider

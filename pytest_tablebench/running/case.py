@@ -6,10 +6,8 @@ import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import (
     SKIPPED,
     DataError,
@@ -22,15 +20,9 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.results import Outcome, Record, outcome_of_score
 from pytest_tablebench.results.checks import Finding, with_checks
-from pytest_tablebench.results.record import ASSERTION, UNCLEAR, reaches
-from pytest_tablebench.running.answer import SHOWN, no_answer_reason, step_records
-from pytest_tablebench.running.scoring import (
-    ScoredReply,
-    asked_by,
-    judge_example,
-    processed_texts,
-    score_by,
-)
+from pytest_tablebench.results.record import ASSERTION, reaches
+from pytest_tablebench.running.answer import no_answer_reason, step_records
+from pytest_tablebench.running.scoring import score_fields, score_flags
 from pytest_tablebench.serializers.content import Content, digest_of
 
 if TYPE_CHECKING:
@@ -46,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.correcting import Correcting
+    from pytest_tablebench.running.judging import Scorer
 
 _SPENT = ("prompt_tokens", "completion_tokens", "cost_usd")
 _OF_ANSWER = (*_SPENT, "latency_s", "reasoning_tokens", "reply_limit", "served", "from_store")
@@ -58,6 +51,7 @@ class CaseSupport(Protocol):
     settings: Settings
     registry: Registry
     axes: Axes
+    scorer: Scorer
 
     @property
     def correcting(self) -> Correcting | None:
@@ -175,11 +169,7 @@ class CaseRun:
     @property
     def asked(self) -> AskedDataset:
         """The dataset in the form that the case's strategy uses, which decides the scoring."""
-        return self._form.about(self.example)
-
-    @cached_property
-    def _form(self) -> AskedDataset:
-        return asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
+        return self.runner.scorer.form(self.case, self.example)
 
     @property
     def has_verdict(self) -> bool:
@@ -205,8 +195,7 @@ class CaseRun:
         if self.score is None or not self.answered:
             return flags
         flags += ("not_judged",) if self.unscored is not None else ()
-        of_score = (*self.score.flags, *([UNCLEAR] if self.score.unclear else []))
-        return flags + tuple(flag for flag in of_score if flag not in flags)
+        return flags + tuple(flag for flag in score_flags(self.score) if flag not in flags)
 
     def ask(self) -> Answer:
         """Return the model's answer, after scoring it with the dataset's own metric.
@@ -235,13 +224,13 @@ class CaseRun:
         """
         try:
             if self.score is not None:
-                self.prediction, _ = self._texts(answer)
+                self.prediction, _ = self.runner.scorer.texts(*self._reply(answer))
             elif isinstance(self.unscored, NotJudgedError):
                 self.error = self.unscored
             elif self.unscored is not None:
                 raise self.unscored
             else:
-                scored = self._chain(answer)
+                scored = self.runner.scorer.score(*self._reply(answer))
                 self.prediction, self.score = scored.prediction, scored.score
         except Exception as error:
             name = f"metric {self.asked.metric!r} of dataset {self.case.dataset}"
@@ -266,24 +255,10 @@ class CaseRun:
         with contextlib.suppress(DataError):  # without its example the record has no tags
             self.example = self.example or self.runner.example(self.case)
 
-    def _asked_example(self) -> Example:
+    def _reply(self, answer: Answer) -> tuple[Case, Example, str]:
         if self.example is None:
             raise SettingsError(f"{self.id}: request the answer before judging it")
-        return self.example
-
-    def _texts(self, answer: Answer) -> tuple[Any, list[Any]]:
-        references, compat = self._asked_example().references, self.runner.settings.compat
-        return processed_texts(self.runner.registry, self.asked, answer.text, references, compat)
-
-    def _chain(self, answer: Answer) -> ScoredReply:
-        registry, compat = self.runner.registry, self.runner.settings.compat
-        example = self._asked_example()
-        return judge_example(registry, self.asked, answer.text, example, compat=compat)
-
-    def _score_by(self, metric: str, answer: Answer) -> Score:
-        registry, compat = self.runner.registry, self.runner.settings.compat
-        texts, context = self._texts(answer), self._asked_example().context
-        return score_by(registry, metric, *texts, compat=compat, context=context)
+        return self.case, self.example, answer.text
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
         """Return the score of an answer, from 0 to 1, without recording it.
@@ -295,12 +270,12 @@ class CaseRun:
         if isinstance(self.error, NotJudgedError):
             if part is None or part not in self.runner.registry.metrics:
                 raise self.error
-            return self._score_by(part, answer).value  # needs no judge
+            return self.runner.scorer.score_by(part, *self._reply(answer)).value  # needs no judge
         score, metric = self.score if answer is self.answer else None, self.asked.metric
         if score is None and metric is not None:
-            score = self._chain(answer).score
+            score = self.runner.scorer.score(*self._reply(answer)).score
         if part is not None and (score is None or part not in score.parts):
-            metric, score = part, self._score_by(part, answer)
+            metric, score = part, self.runner.scorer.score_by(part, *self._reply(answer))
         if score is None:
             raise SettingsError(
                 f"dataset {self.case.dataset!r} declares no metric: name one, as in "
@@ -374,12 +349,8 @@ class CaseRun:
             return {"metric": ASSERTION, "score": 1.0}
         return {
             "metric": self.asked.metric,
-            "score": self.score.value,
             "threshold": self.limit if self.has_verdict else None,
-            "part": self.score.part,
-            "parts": {**self.score.parts, **answer.parts},
-            "prediction": self.prediction,
-            "why": redact(self.score.why)[:SHOWN] if self.score.why else None,
+            **score_fields(self.score, self.prediction, answer.parts),
         }
 
 

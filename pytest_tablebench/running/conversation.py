@@ -30,7 +30,7 @@ from pytest_tablebench.running.answer import (
     turns_of,
     unanswered,
 )
-from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
+from pytest_tablebench.running.judging import Scorer, not_judged, request_of, whole_messages
 from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
@@ -130,7 +130,7 @@ class ConversationDriver:
 
     conversations: Conversations
     clock: Callable[[], float]
-    judging: Judging = field(default_factory=Judging)
+    scorer: Scorer = field(default_factory=Scorer)
     reading: PromptReading = field(default_factory=PromptReading)
 
     def begin(self, run: CaseRun) -> Step:
@@ -149,9 +149,9 @@ class ConversationDriver:
             return step.model
         if not run.judged:
             return run.case.model
-        if self.judging.judge is None:
+        if self.scorer.judge is None:
             raise NotJudgedError("no judge: name a model with --bench-judge", no_judge=True)
-        return self.judging.judge
+        return self.scorer.judge
 
     def request(self, run: CaseRun, step: Ask) -> tuple[Request, Route]:
         """Return the request of a step and its route. Raises `ModelError`."""
@@ -164,7 +164,7 @@ class ConversationDriver:
             if run.is_prompt_cut and number == 0:
                 run.prompt = shown_by(request.messages)
             return request, route
-        about = self.judging.about(case, run.example)
+        about = self.scorer.about(case, run.example)
         route = self.conversations.route(self.model(run, step), about)
         return request_of(route, case, step, about, steps_done(run.judging)), route
 
@@ -227,7 +227,7 @@ class ConversationDriver:
         if run.example is not None:
             scored = run.case, run.example, answer.text
             try:
-                run.conversation = self.judging.begin(*scored) or self.judging.grade(*scored)
+                run.conversation = self.scorer.begin(*scored) or self.scorer.grade(*scored)
             except Exception as error:  # a user's post-processor failed: the case reports it
                 run.unscored = error
         run.answer = answer

@@ -15,18 +15,15 @@ from pytest_tablebench.results.corrections import Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record, reaches
 from pytest_tablebench.running.correction_files import FLAG, CorrectionFile
 from pytest_tablebench.running.judging import converses
-from pytest_tablebench.running.perturbing import example_perturber, table_perturber
-from pytest_tablebench.running.scoring import asked_by, judge_example
+from pytest_tablebench.running.perturbing import scored_example
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
-    from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import AskedDataset, Example, Source
+    from pytest_tablebench.datasets import Example, Source
     from pytest_tablebench.metrics import Score
-    from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.corrections import Correction
+    from pytest_tablebench.running.judging import Scorer
 
 
 def load_corrections(file: CorrectionFile) -> Corrections:
@@ -114,13 +111,11 @@ class Correcting:
     """
 
     corrections: Corrections
-    registry: Registry
+    scorer: Scorer
     plain: Callable[[str, str], Example]
-    compat: Compat
     seed: int = 0
     files: Sequence[CorrectionFile] = ()
     _example: Callable[[str, str], Example] = field(init=False, repr=False)
-    _form: dict[tuple[str, str], AskedDataset] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._example = lru_cache(maxsize=8)(self.plain)  # the cases of an example are consecutive
@@ -169,10 +164,10 @@ class Correcting:
             plain = self._example(record.dataset, record.example_id)
         except TableBenchError:  # the record says why it has no answer
             return {}
-        form = self._asked(record).about(plain)
+        form = self.scorer.form(record, plain)
         if form.metric is None or record.metric == ASSERTION:
             raise NotCorrectableError("only tests judge it")
-        if converses(self.registry.metrics.get(form.metric)):
+        if converses(self.scorer.registry.metrics.get(form.metric)):
             raise NotCorrectableError("its metric asks a judge or runs programs")
         if record.metric not in {None, form.metric}:
             raise NotCorrectableError("another metric scored it")
@@ -183,7 +178,7 @@ class Correcting:
         if text is None or record.score is None:
             return {}
         examples = [self._perturbed(record.perturbation, other, plain) for other in examples]
-        scores = [self._score(form, text, example) for example in examples]
+        scores = [self._score(record, text, example) for example in examples]
         values = [score.parts.get(record.part or "", score.value) for score in scores]
         best = values.index(max(values))
         return {
@@ -192,34 +187,23 @@ class Correcting:
             "parts": {**scores[best].parts, **parts},
         }
 
-    def _asked(self, record: Record) -> AskedDataset:
-        key = record.dataset, record.strategy
-        if key not in self._form:
-            self._form[key] = asked_by(self.registry, *key)
-        return self._form[key]
-
     def _perturbed(self, perturbation: str, example: Example, plain: Example) -> Example:
         """Return the corrected example after its perturbation; `plain` has the published gold.
 
         A perturbation may choose cells by the answer. Then the model has seen another table.
         """
-        changes = self.registry.perturbations, perturbation, self.seed
-        perturb = example_perturber(*changes)
-        if perturb is None:
-            if any(isinstance(value, TableFile) for value in example.context.values()):
-                return example.with_tables(table_perturber(*changes))
-            return example
+        changes = self.scorer.registry.perturbations, perturbation, self.seed
         try:
-            perturbed = perturb(example)
+            perturbed = scored_example(example, *changes)
         except TableError:
             raise NotCorrectableError("its perturbation depends on the gold") from None
-        if _tables(perturbed) != _tables(perturb(plain)):
+        if _tables(perturbed) != _tables(scored_example(plain, *changes)):
             raise NotCorrectableError("its perturbation depends on the gold")
         return perturbed
 
-    def _score(self, form: AskedDataset, text: str, example: Example) -> Score:
+    def _score(self, record: Record, text: str, example: Example) -> Score:
         try:
-            scored = judge_example(self.registry, form, text, example, compat=self.compat).score
+            scored = self.scorer.score(record, example, text).score
         except Exception:  # a user's metric may raise anything
             scored = None
         if scored is None:

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request, as_read
 from pytest_tablebench.running.asking import AskPlan, RequestClient
 from pytest_tablebench.running.conversation import follow
-from pytest_tablebench.running.judging import without_system
+from pytest_tablebench.running.judging import request_of, without_system
 from pytest_tablebench.running.provider_pool import ProviderPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.generate.question_maker import Conversation, Value
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results.record import Record
+    from pytest_tablebench.running.route import Route
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 """A reply contains several questions with answers, so it may be longer than an answer."""
 
 ABOUT = "generate"
+
+
+@dataclass(frozen=True)
+class CaseAsk:
+    """A question of a metric about a case, the step `number` of its conversation."""
+
+    ask: Ask
+    case: Record
+    about: str
+    number: int
 
 
 @dataclass
@@ -41,7 +53,7 @@ class _Branch:
     conversation: Conversation[Any] | None = None
     parent: _Branch | None = None
     place: int = 0
-    step: Step | None = None
+    step: Step | CaseAsk | None = None
     outcomes: list[Any] = field(default_factory=list)
     open_count: int = 0
 
@@ -49,9 +61,14 @@ class _Branch:
 class ModelClient(RequestClient):
     """Calls the models that `settings.models` names, but not before `converse`."""
 
-    def __init__(self, settings: Settings, registry: Registry) -> None:
-        params = settings.request_params(PARAMS)
-        super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        params: Callable[[str], Mapping[str, Any]] | None = None,
+    ) -> None:
+        params = params or (lambda _: settings.request_params(PARAMS))
+        super().__init__(settings, ProviderPool(settings, registry, params))
         self._waiting_branches: dict[str, list[_Branch]] = {}
 
     def converse(self, conversations: Iterable[Conversation[Value]]) -> list[Value | Exception]:
@@ -61,7 +78,7 @@ class ModelClient(RequestClient):
         takes the place of its value. A reply that was cut off before its answer is an error too.
         """
         root = _Branch()
-        self._fork(root, list(conversations))
+        self._fork(root, conversations)
         while self._waiting_branches:
             self.submit()
             for key in self.wait():
@@ -69,13 +86,13 @@ class ModelClient(RequestClient):
                     self._answer(branch)
         return root.outcomes
 
-    def _fork(self, parent: _Branch, conversations: Sequence[Conversation[Any]]) -> None:
-        parent.outcomes = [None] * len(conversations)
-        parent.open_count = len(conversations)
+    def _fork(self, parent: _Branch, conversations: Iterable[Conversation[Any]]) -> None:
+        parent.outcomes, parent.open_count = [], 1  # its own, until all have begun
         for place, conversation in enumerate(conversations):
+            parent.outcomes.append(None)
+            parent.open_count += 1
             self._advance(_Branch(conversation, parent, place), None)
-        if not conversations:
-            self._advance(parent, [])
+        self._count_end(parent)
 
     def _advance(self, branch: _Branch, outcome: Any) -> None:
         if branch.conversation is None:
@@ -101,6 +118,9 @@ class ModelClient(RequestClient):
         if parent is None:
             return
         parent.outcomes[branch.place] = value
+        self._count_end(parent)
+
+    def _count_end(self, parent: _Branch) -> None:
         parent.open_count -= 1
         if not parent.open_count:
             self._advance(parent, parent.outcomes)
@@ -118,21 +138,31 @@ class ModelClient(RequestClient):
         else:
             self._advance(branch, outcome)
 
-    def _outcome(self, step: Step) -> Reply | Execution | str:
+    def _outcome(self, step: Step | CaseAsk) -> Reply | Execution | str:
+        self.open()
         if isinstance(step, Execute):
             return self.execution(step) or step.key()
-        request = self._request(step)
-        reply = self.reply(request, self._models.route(request.model, ABOUT).limits)
+        if isinstance(step, CaseAsk):
+            route = self._route(step.ask, step.about)
+            request = request_of(route, step.case, step.ask, step.about, step.number)
+            return self.reply(request, route.limits)
+        route = self._route(step, ABOUT)
+        messages = without_system(step.messages) if route.merges_system else step.messages
+        reply = self.reply(
+            Request(route.model, messages, route.params, api_base=route.api_base, strategy=ABOUT),
+            route.limits,
+        )
         return reply if isinstance(reply, str) else as_read(reply, "fixed")
 
-    def _request(self, step: Ask) -> Request:
+    def _route(self, step: Ask, about: str) -> Route:
         model = step.model or self._settings.models[0]
         try:
-            route = self._models.route(model, ABOUT)
-        except ModelError as error:  # it prevents all questions to the model
+            return self._models.route(model, about)
+        except (ModelError, SettingsError) as error:
+            if self._settings.replay:
+                raise ModelError(str(error), reason="not_stored") from None
+            # It prevents all questions to the model.
             raise SettingsError(f"{model}: {error}") from None
-        messages = without_system(step.messages) if route.merges_system else step.messages
-        return Request(route.model, messages, route.params, api_base=route.api_base, strategy=ABOUT)
 
     def plans(self, conversations: Iterable[Conversation[Any]]) -> list[AskPlan]:
         """Return the plan of conversations for each model, without making a call.
@@ -165,6 +195,8 @@ class ModelClient(RequestClient):
             outcome = self._outcome(step)
             if not isinstance(outcome, str):
                 return outcome
+            if isinstance(step, CaseAsk):  # no reply of a judge is likely
+                raise NotJudgedError("the judge has not answered yet")
             if isinstance(step, Execute):
                 outcome = step.expected or Execution("error")
             else:

@@ -52,10 +52,11 @@ class JudgeQuestions:
         `weight` is the number of cases that this one represents. Raises `ModelError`; errors of
         metrics propagate.
         """
-        conversation = self._runner.judging.begin(case, example, reply)
+        scorer = self._runner.scorer
+        conversation = scorer.begin(case, example, reply)
         if conversation is None:
             return
-        decides_unclear = self._runner.judging.decides_unclear(case, example)
+        decides_unclear = scorer.decides_unclear(scorer.form(case, example).metric)
         self.supposed += weight * (reply is None)
         self.at_most += weight * (reply is None and decides_unclear)
         before = self.calls + self.hits
@@ -73,7 +74,7 @@ class JudgeQuestions:
             ran = store.get_execution(step.key()) if store is not None else None
             self.unknown += self._weight * (ran is None)
             return ran
-        about = self._runner.judging.about(case, example)
+        about = self._runner.scorer.about(case, example)
         route = models.route(step.model or self.judge, about)
         settlement = stored(request_of(route, case, step, about, number), route.limits, store)
         request, reply = settlement.request, settlement.reply

@@ -16,7 +16,17 @@ from pytest_tablebench.models import Message, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.prompt_cut import cut_messages
 from pytest_tablebench.running.route import Route
-from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement, verdict_of
+from pytest_tablebench.running.scoring import (
+    Grading,
+    ScoredReply,
+    asked_by,
+    graded,
+    judge_example,
+    judgement,
+    processed_texts,
+    score_by,
+    verdict_of,
+)
 from pytest_tablebench.serializers.content import digest_of, text_of
 
 if TYPE_CHECKING:
@@ -128,10 +138,11 @@ def not_judged(error: Exception) -> Exception:
 
 
 @dataclass(frozen=True)
-class Judging:
-    """Begins the conversations about scores, for datasets in the registry.
+class Scorer:
+    """Scores replies to cases: of a run, of records, and by corrected gold.
 
-    `score_there` says whether heavy metrics score where the calls are made.
+    A case is a `Case` or its `Record`. `score_there` says whether heavy metrics score where the
+    calls are made.
     """
 
     registry: Registry = field(default_factory=Registry)
@@ -139,20 +150,44 @@ class Judging:
     compat: Compat = "fixed"
     score_there: bool = field(default=False, kw_only=True)
 
-    def _asked(self, case: Case, example: Example | None) -> AskedDataset | None:
-        if case.dataset not in self.registry.datasets:
-            return None
+    def form(self, case: Case | Record, example: Example | None) -> AskedDataset:
+        """Return the form of a case's dataset, which decides the metric."""
         return asked_by(self.registry, case.dataset, case.strategy).about(example)
 
-    def begin(self, case: Case, example: Example, text: str | None) -> Judgement | None:
+    def texts(
+        self, case: Case | Record, example: Example, text: str
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return a reply and its references after post-processing."""
+        form, references = self.form(case, example), example.references
+        prediction, processed = processed_texts(self.registry, form, text, references, self.compat)
+        return prediction, tuple(processed)
+
+    def score(self, case: Case | Record, example: Example, text: str) -> ScoredReply:
+        """Score a reply by a metric without a conversation."""
+        form = self.form(case, example)
+        return judge_example(self.registry, form, text, example, compat=self.compat)
+
+    def score_by(self, metric: str, case: Case | Record, example: Example, text: str) -> Score:
+        """Score a reply by another registered metric."""
+        prediction, references = self.texts(case, example, text)
+        return score_by(
+            self.registry,
+            metric,
+            prediction,
+            references,
+            compat=self.compat,
+            context=example.context,
+        )
+
+    def begin(self, case: Case | Record, example: Example, text: str | None) -> Judgement | None:
         """Begin the conversation about an answer; None if the case's metric has none.
 
         Without a text the expected answer takes the place of the missing one.
         """
-        question = self._asked(case, example)
-        if question is None:
+        if case.dataset not in self.registry.datasets:
             return None
-        if self._may_be_unclear(question.metric):
+        question = self.form(case, example)
+        if self.decides_unclear(question.metric):
             return verdict_of(self.registry, question, text, example, compat=self.compat)
         if not self._converses(question.metric):
             return None
@@ -160,8 +195,10 @@ class Judging:
 
     def grade(self, case: Case, example: Example, text: str) -> Grading | None:
         """Begin to score an answer in another process; None if its metric scores in this one."""
-        question = self._asked(case, example) if self.score_there else None
-        if question is None or not self._is_sent(question.metric):
+        if not self.score_there:
+            return None
+        question = self.form(case, example)
+        if not self._is_sent(question.metric):
             return None
         return graded(self.registry, question, text, example, compat=self.compat)
 
@@ -185,22 +222,18 @@ class Judging:
         metrics that examples name.
         """
         metrics = (asked_by(self.registry, dataset, strategy).metric, *named)
-        return [
-            metric
-            for metric in metrics
-            if metric is not None and (self._converses(metric) or self._may_be_unclear(metric))
-        ]
+        return [metric for metric in metrics if metric is not None and self.has_judge(metric)]
 
-    def about(self, case: Case, example: Example | None) -> str:
+    def has_judge(self, metric: str | None) -> bool:
+        """Return whether a metric is a conversation, or the judge decides its unclear scores."""
+        return self._converses(metric) or self.decides_unclear(metric)
+
+    def about(self, case: Case | Record, example: Example | None) -> str:
         """Return the subject of requests to the judge of an example."""
-        return of_metric(asked_by(self.registry, case.dataset, case.strategy).about(example).metric)
+        return of_metric(self.form(case, example).metric)
 
-    def decides_unclear(self, case: Case, example: Example) -> bool:
-        """Return whether the judge is asked only if the score of an answer is unclear."""
-        form = self._asked(case, example)
-        return form is not None and self._may_be_unclear(form.metric)
-
-    def _may_be_unclear(self, metric: str | None) -> bool:
+    def decides_unclear(self, metric: str | None) -> bool:
+        """Return whether the judge is asked only if the score by a metric is unclear."""
         function = self.registry.metrics.get(str(metric))
         return self.judge is not None and getattr(function, "may_be_unclear", False)
 

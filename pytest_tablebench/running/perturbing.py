@@ -14,6 +14,7 @@ from pytest_tablebench.tables.perturbations import (
     parse_perturbation,
     takes_questions,
 )
+from pytest_tablebench.tables.table_file import TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,21 @@ def table_perturber(
     name, arguments = parse_perturbation(perturbation)
     function = perturbations[name]
     return lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
+
+
+def scored_example(
+    example: Example, perturbations: Mapping[str, Perturbation], perturbation: str, seed: int
+) -> Example:
+    """Return an example as its metric needs it after a perturbation.
+
+    The tables change only if the metric reads them. Raises `TableError`.
+    """
+    perturb = example_perturber(perturbations, perturbation, seed)
+    if perturb is not None:
+        return perturb(example)
+    if any(isinstance(value, TableFile) for value in example.context.values()):
+        return example.with_tables(table_perturber(perturbations, perturbation, seed))
+    return example
 
 
 def changes_answers(perturbations: Mapping[str, Perturbation], perturbation: str) -> bool:

@@ -25,7 +25,7 @@ from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.correction_files import correction_files
-from pytest_tablebench.running.judging import Judging, metric_params, of_metric, prompt_digest
+from pytest_tablebench.running.judging import Scorer, metric_params, of_metric, prompt_digest
 from pytest_tablebench.running.lookup import PictureKeeper, StepLookup
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
@@ -59,7 +59,7 @@ class Runner:
         """The datasets of the run, once its cases are selected."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
-        self.judging = Judging(
+        self.scorer = Scorer(
             registry,
             settings.judge,
             settings.compat,
@@ -74,7 +74,7 @@ class Runner:
         )
         self.pictures = PictureKeeper()
         lookup = StepLookup(
-            driver=ConversationDriver(self.conversations, perf_counter, self.judging),
+            driver=ConversationDriver(self.conversations, perf_counter, self.scorer),
             store=self.models.store,
             max_reply=settings.max_reply,
             replay=settings.replay,
@@ -113,9 +113,8 @@ class Runner:
 
         return Correcting(
             join_corrections(files),
-            self.registry,
+            self.scorer,
             lambda dataset, example_id: self.source(dataset).example(example_id),
-            settings.compat,
             settings.seed,
             files,
         )
@@ -220,7 +219,7 @@ class Runner:
             metric
             for name in datasets
             for strategy in self.axes.defaults(name).strategy
-            for metric in self.judging.metrics_with_judge(name, strategy, self.named_metrics(name))
+            for metric in self.scorer.metrics_with_judge(name, strategy, self.named_metrics(name))
         ]
 
     def judge_params(self, datasets: Iterable[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
+from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.datasets import AskedDataset, Dataset, asked_dataset
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
@@ -16,6 +17,8 @@ from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.results.record import UNCLEAR
+from pytest_tablebench.running.answer import SHOWN
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import answer_place, texts_of
 from pytest_tablebench.util.names import unknown_name
@@ -38,6 +41,28 @@ class ScoredReply:
     score: Score | None
     prediction: Any
     references: tuple[Any, ...]
+
+
+def score_flags(score: Score) -> tuple[str, ...]:
+    """Return the flags that a score adds to its record."""
+    return (*score.flags, *([UNCLEAR] if score.unclear else []))
+
+
+def score_fields(
+    score: Score, prediction: Any, parts: Mapping[str, float], part: str | None = None
+) -> dict[str, Any]:
+    """Return the fields of a record about a score, without its verdict.
+
+    `parts` are the strategy's. `part` is the part that counts; None: the metric's main part.
+    """
+    part = part or score.part
+    return {
+        "score": score.parts.get(part, score.value) if part else score.value,
+        "part": part,
+        "parts": {**score.parts, **parts},
+        "prediction": prediction,
+        "why": redact(score.why)[:SHOWN] if score.why else None,
+    }
 
 
 def asked_by(

@@ -165,8 +165,8 @@ class Cases:
         if any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values()):
             return True
         return any(
-            runner.judging.metrics_with_judge(dataset, strategy, runner.named_metrics(dataset))
-            or runner.judging.sent(dataset, strategy, runner.named_metrics(dataset))
+            runner.scorer.metrics_with_judge(dataset, strategy, runner.named_metrics(dataset))
+            or runner.scorer.sent(dataset, strategy, runner.named_metrics(dataset))
             for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
         )
 

@@ -16,7 +16,7 @@ from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations, follow
-from pytest_tablebench.running.judging import Judging
+from pytest_tablebench.running.judging import Scorer
 from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Task
 
@@ -117,7 +117,7 @@ def driver_with(metric: Metric, clock: Callable[[], float] = lambda: 5.0) -> Con
         strategies={"direct": Rounds()},
         route=lambda model, _: Route(model, {}),
     )
-    return ConversationDriver(conversations, clock, Judging(registry, "judge"))
+    return ConversationDriver(conversations, clock, Scorer(registry, "judge"))
 
 
 class Drive:

@@ -14,7 +14,7 @@ from pytest_tablebench.metrics.steps import Ask, Execute
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.judge_plan import JudgeQuestions
-from pytest_tablebench.running.judging import Judging
+from pytest_tablebench.running.judging import Scorer
 from pytest_tablebench.running.route import Route
 
 
@@ -51,7 +51,7 @@ def found(store: Store) -> JudgeQuestions:
     registry.metrics["marks"] = marks
     registry.postprocessors.update(POSTPROCESSORS)
     models = SimpleNamespace(store=lambda: store, route=lambda model, about: Route(model, {"n": 1}))
-    runner = SimpleNamespace(judging=Judging(registry, "j"), models=models)
+    runner = SimpleNamespace(scorer=Scorer(registry, "j"), models=models)
     return JudgeQuestions(cast("Any", runner), "j")
 
 

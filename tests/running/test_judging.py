@@ -18,7 +18,7 @@ from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
-from pytest_tablebench.running.judging import Judging, converses
+from pytest_tablebench.running.judging import Scorer, converses
 from pytest_tablebench.running.lookup import StepLookup
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.route import Route
@@ -107,7 +107,7 @@ def window(
         strategies={"direct": Direct()},
         route=lambda model, _: Route(model, {}),
     )
-    driver = ConversationDriver(begun, lambda: 0.0, Judging(registry, judge))
+    driver = ConversationDriver(begun, lambda: 0.0, Scorer(registry, judge))
     lookup = StepLookup(driver=driver, store=lambda: None)
     found = PrefetchWindow(lookup=lookup, executor=executor, models=("m",))
     found.size = 2
@@ -132,9 +132,9 @@ def test_an_example_may_name_a_metric_that_asks_a_judge():
 
 def test_a_dataset_whose_examples_name_such_a_metric_wants_a_judge():
     registry = Registry(datasets={"d": TableQuestions("d", ())}, metrics={"tone": tone})
-    judging = Judging(registry, "judge")
-    assert judging.metrics_with_judge("d", "direct", ()) == []
-    assert judging.metrics_with_judge("d", "direct", ["tone"]) == ["tone"]
+    scorer = Scorer(registry, "judge")
+    assert scorer.metrics_with_judge("d", "direct", ()) == []
+    assert scorer.metrics_with_judge("d", "direct", ["tone"]) == ["tone"]
 
 
 def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pytest_tablebench.results.folder import RunFolder, read_records
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.rejudge import NewJudge, Rejudged, rejudge
+from pytest_tablebench.running.rejudge import Rejudged, rejudge
 from pytest_tablebench.running.rejudge._judge import totals_with
 from pytest_tablebench.running.runner import Runner
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
@@ -64,7 +63,7 @@ def run(tmp_path: Path) -> Path:
 def by(run: Path, judge: list[dict[str, str]], *, ask: bool = True) -> Rejudged:
     script = run.parent / "judge.jsonl"
     script.write_text("\n".join(map(json.dumps, judge)), "utf-8")
-    return rejudge(run, judge=partial(NewJudge, f"tablebench/scripted:{script}"), ask=ask)
+    return rejudge(run, judge=f"tablebench/scripted:{script}", ask=ask)
 
 
 def test_nothing_is_asked_before_one_says_so(run: Path) -> None:
@@ -161,8 +160,8 @@ def test_marks_are_in_the_store_that_machines_share(
         told = json.loads((run / "run.json").read_text())
         told |= {"store": f"file://{tmp_path}/net", "judge": "plain/j", "api_base": server.url}
         (run / "run.json").write_text(json.dumps(told))
-        judge = partial(NewJudge, "plain/j", api_base=server.url)
-        first, second = (again(name, judge=judge, ask=True) for name in ("one", "two"))
+        judge = {"judge": "plain/j", "api_base": server.url}
+        first, second = (again(name, **judge, ask=True) for name in ("one", "two"))
         # Without a new judge the run's own is not asked: what he said is fetched.
         third = again("three", compat="fixed")
     assert [one.plan.calls for one in (first, second) if one.plan is not None] == [2, 0]
@@ -184,8 +183,7 @@ def test_what_a_judges_server_refuses_is_left_out(
         return text("[Score]: 70/100")
 
     with OpenAIServer(answer) as server:
-        judge = partial(NewJudge, "hosted_vllm/judge", api_base=server.url)
-        judged = rejudge(run, judge=judge, ask=True)
+        judged = rejudge(run, judge="hosted_vllm/judge", api_base=server.url, ask=True)
     assert len(answered) == 2
     assert [record.parts.get("gpt_eval") for record in judged.run.records] == [0.7, 0.7, None]
     assert sum("temperature is left out from now on" in note for note in judged.notes) == 1

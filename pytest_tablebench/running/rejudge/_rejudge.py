@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +14,9 @@ from typing import Any
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
+from pytest_tablebench.models import refusal_lines
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import RunFolder, read_facts, read_records, recorded_text
 from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
 from pytest_tablebench.results.labelled_cases import decided
@@ -26,10 +28,23 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
+from pytest_tablebench.running.correcting import (
+    Correcting,
+    check_corrections,
+    load_corrections,
+)
+from pytest_tablebench.running.correction_files import option_file
+from pytest_tablebench.running.judging import Scorer
 from pytest_tablebench.running.name_checks import check_names
-from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, totals_with
-from pytest_tablebench.running.rejudge._overlay import REMOVED, Overlay, without_overlay
-from pytest_tablebench.running.rejudge._scorer import SAME, Opener, Scorer, rescorable, under
+from pytest_tablebench.running.rejudge._judge import judge_client, totals_with
+from pytest_tablebench.running.rejudge._replay import (
+    SAME,
+    Opener,
+    Replay,
+    parts_of_answer,
+    rescorable,
+    under,
+)
 from pytest_tablebench.util.names import counted
 
 
@@ -69,7 +84,9 @@ def rejudge(
     data: Path | None = None,
     registry: Registry | None = None,
     plugins: Sequence[str] = (),
-    judge: Callable[[RunFacts, Registry], NewJudge] | None = None,
+    judge: str | None = None,
+    api_base: str | None = None,
+    max_cost: float | None = None,
     ask: bool = False,
     corrections: Path | None = None,
 ) -> Rejudged:
@@ -83,7 +100,9 @@ def rejudge(
         data: the data folder; None: the run's. It must contain the data that the run used.
         registry: the parts; None: the built-in ones and `plugins`, see `registry_with`.
         plugins: files and modules with further parts.
-        judge: makes a new judge from the run's facts. It marks all judged answers again.
+        judge: a new judge, which marks all judged answers again; stored replies are used first.
+        api_base: the address of the new judge; None: the default.
+        max_cost: US dollars after which the new judge is not called any more.
         ask: make the calls to the new judge that are not stored. `Rejudged.plan` contains the
             first requests in any case.
         corrections: file with corrections of the gold, in place of the run's own; None keeps the
@@ -105,38 +124,33 @@ def rejudge(
     new_thresholds = dict(thresholds or {})
     check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
-    overlay: Overlay | None = None
-    if corrections is not None:  # checked before a judge is called
+    if compat is not None or judge is not None or corrections is not None:
         mode = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
         opener = Opener(path, run, mode, _data_folder(data, run), registry)
-        overlay = Overlay.read(corrections, opener, records)
+    overlay: Correcting | None = None
+    if corrections is not None:  # checked before a judge is called
+        overlay = _overlay(corrections, opener, records)
     elif run.corrections and (judge is not None or compat is not None):
         notes.append(REMOVED)
-    judged = list(records)
-    plan: AskPlan | None = None
-    if judge is not None:
-        compat = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
-        opener = Opener(path, run, compat, _data_folder(data, run), registry)
-        other = judge(run, registry)
-        judged, plan = _by_another(other, opener, records, ask=ask)
-        notes += [*opener.notes, *other.problems]
-        if new_thresholds:
-            judged = [under(record, new_thresholds.get(record.dataset)) for record in judged]
-    elif compat is not None:
+    judged, plan = list(records), None
+    if compat is not None or judge is not None:
+        compat = mode
+        client = judge_client(run, registry, judge, api_base=api_base, max_cost=max_cost)
+        replay = Replay(
+            opener,
+            client,
+            judge or run.judge,
+            by_new_judge=judge is not None,
+            named={*run.thresholds, *new_thresholds},
+        )
         limited = [
             replace(record, threshold=_threshold(record, new_thresholds, registry))
             for record in records
         ]
-        named = {*run.thresholds, *new_thresholds}
-        opener = Opener(path, run, compat, _data_folder(data, run), registry, named)
-        stored = StoredJudge(run, registry)
-        try:
-            judged = Scorer(opener, limited, stored).judge()
-        finally:
-            stored.close()
-        notes += opener.notes
-    elif new_thresholds:
-        judged = [under(record, new_thresholds.get(record.dataset)) for record in records]
+        judged, plan, problems = _replayed(replay, limited, ask=ask)
+        notes += [*opener.notes, *problems]
+    if new_thresholds:
+        judged = [under(record, new_thresholds.get(record.dataset)) for record in judged]
     if labels := read_labels(path):
         judged = decided(judged, labels)
     asserted = [
@@ -151,10 +165,11 @@ def rejudge(
         )
     agreement, run_data = {}, _run_data(path, run, compat, new_thresholds)
     if overlay is not None:
-        judged = overlay.apply(judged)
-        run_data["corrections"] = overlay.entry(judged)
-    elif judge is not None or compat is not None:
-        judged = without_overlay(run, judged)
+        judged = [_corrected(overlay, record) for record in judged]
+        cases, digest = corrected_cases(judged), overlay.corrections.digest
+        run_data["corrections"] = corrections_entry(overlay.file_names, digest, cases)
+    elif run.corrections and compat is not None:
+        judged = [replace(record, corrected=None) for record in judged]
         run_data.pop("corrections", None)
     if plan is not None:
         agreement = agreement_of(records, judged)
@@ -180,26 +195,54 @@ def rejudge(
     )
 
 
-ROUNDS = 6
-"""Largest number of questions to a judge about one answer."""
-
-
-def _by_another(
-    judge: NewJudge, opener: Opener, records: Sequence[Record], *, ask: bool
-) -> tuple[list[Record], AskPlan]:
+def _replayed(
+    replay: Replay, records: Sequence[Record], *, ask: bool
+) -> tuple[list[Record], AskPlan | None, list[str]]:
+    """Return the records scored again, the plan of a new judge, and problems of its calls."""
+    client, plan, problems = replay.client, None, list[str]()
     try:
-        judged = Scorer(opener, records, judge, judged_alone=True).judge()
-        plan = judge.asking.plan(str(judge.name))
-        for _ in range(ROUNDS):
-            if not judge.asking.missing or not ask:
-                break
-            judge.asking.ask()
-            judged = Scorer(opener, records, judge, judged_alone=True).judge()
-        return judged, plan
+        if replay.by_new_judge:
+            [plan] = client.plans(replay.conversations(records))
+            client.makes_calls = ask
+        return replay.records(records), plan, problems
     except ModelError as error:
         raise SettingsError(f"--judge: {error}") from None
     finally:
-        judge.close()
+        problems += [*client.close(), *refusal_lines(client.spent.left_out)]
+
+
+REMOVED = (
+    "the scores by the corrected gold are left out, since the answers were scored again: add "
+    "--bench-corrections=FILE"
+)
+"""The note on a run that was scored again without its corrections."""
+
+
+def _overlay(path: Path, opener: Opener, records: Sequence[Record]) -> Correcting:
+    """Read a file of corrections, and check it against the examples of a run.
+
+    Raises `SettingsError` for a bad file and for a correction of an example that is missing or has
+    changed, and what `Opener.source` raises.
+    """
+    file = option_file(path)
+    corrections = load_corrections(file)
+    examples: dict[str, set[str]] = {}
+    for record in records:
+        examples.setdefault(record.dataset, set()).add(record.example_id)
+    check_corrections(corrections, examples, opener.source)
+    return Correcting(
+        corrections,
+        Scorer(opener.registry, compat=opener.compat),
+        lambda dataset, example_id: opener.source(dataset).example(example_id),
+        opener.seed,
+        [file],
+    )
+
+
+def _corrected(correcting: Correcting, record: Record) -> Record:
+    text = record.raw if record.score is not None else None
+    parts = parts_of_answer(record, correcting.scorer.registry)
+    return correcting.corrected(replace(record, corrected=None), text, parts)
 
 
 def write_rejudged(rejudged: Rejudged, summary: Mapping[str, Any], out: Path, **facts: Any) -> None:
