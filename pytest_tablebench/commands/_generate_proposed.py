@@ -222,7 +222,8 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")
-    readable, problems = dataset.questions(dataset.table_reader(options.folder))
+    source = dataset.open(options.folder)
+    readable, problems = source.rows(), source.problems
     if not readable:
         raise DataError(f"{options.folder}: {problems[0]}")
     to = options.to or ("en" if language_of(readable[0].text) == "zh" else "zh")

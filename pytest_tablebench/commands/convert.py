@@ -79,7 +79,7 @@ def _table(written: str) -> Table:
     description, mistakes = read_description(folder)
     if mistakes:
         raise DataError(f"{folder / SETTINGS_FILE}: {mistakes[0].text}")
-    tables = FolderDataset("", ".", "", description).table_reader(folder)
+    tables = FolderDataset(description, "", ".").table_reader(folder)
     table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
     for note in tables.notes:
         print_note(note)

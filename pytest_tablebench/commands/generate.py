@@ -141,7 +141,7 @@ def _read_questions(
         if not folder.is_dir():
             raise DataError(f"{folder} does not exist")
         dataset = open_folder(folder, ".")
-        questions, wrong = dataset.questions(dataset.table_reader(folder))
-        problems += map(str, wrong)
-        for question in questions:
+        source = dataset.open(folder)
+        problems += map(str, source.problems)
+        for question in source.rows():
             yield dataset.name, question

@@ -5,20 +5,19 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.described._dataset import DescribedDataset
+    from pytest_tablebench.datasets.described._dataset import DescribedDataset, TomlDataset
     from pytest_tablebench.datasets.described._description import (
         SETTINGS_FILE,
         DatasetDescription,
         read_description,
     )
     from pytest_tablebench.datasets.described._guess import write_guess
-    from pytest_tablebench.datasets.described._sections import Mistake
 
 __all__ = [
     "SETTINGS_FILE",
     "DatasetDescription",
     "DescribedDataset",
-    "Mistake",
+    "TomlDataset",
     "read_description",
     "write_guess",
 ]
@@ -26,9 +25,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_dataset": ("DescribedDataset",),
+        "_dataset": ("DescribedDataset", "TomlDataset"),
         "_description": ("SETTINGS_FILE", "DatasetDescription", "read_description"),
-        "_sections": ("Mistake",),
         "_guess": ("write_guess",),
     },
 )

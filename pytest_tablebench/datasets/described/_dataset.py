@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
+from pytest_tablebench.datasets._file_dataset import FileDataset, Opened, R
 from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.described._description import (
@@ -22,7 +21,6 @@ from pytest_tablebench.datasets.described._description import (
     read_description,
 )
 from pytest_tablebench.datasets.described._fields import Row, value_of
-from pytest_tablebench.datasets.described._sections import Mistake
 from pytest_tablebench.datasets.files import require_files
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.datasets.rows import BadRowError
@@ -53,45 +51,70 @@ class DescribedRow:
     place: str | None
 
 
-class DescribedDataset(FileDataset[DescribedRow]):
-    """A dataset of the files that a description names.
+class TomlDataset(FileDataset[R]):
+    """A dataset in a folder, with the settings of its `tablebench.toml`.
 
     Arguments:
         description: the content of `tablebench.toml`.
         name: its name in options and reports.
         folder: its folder inside the data folder.
-        mistakes: mistakes in the description. With any, the dataset opens without questions and
-            reports them as problems.
+        mistakes: the reasons why nothing in the folder can be used, each with its file ("" for the
+            folder). With any, the dataset opens without questions and reports them as problems.
         is_own: whether it is in the user's data folder.
     """
+
+    metric = "typed_answer"
+    parts: tuple[str, ...] | None = (
+        "partial",
+    )  # the other parts only repeat the score, by kind of answer
+    fixed_chain: tuple[str, ...] = ("to_string_stripped",)
 
     def __init__(
         self,
         description: DatasetDescription,
         name: str,
         folder: str,
-        mistakes: Sequence[Mistake] = (),
+        mistakes: Iterable[tuple[str, str]] = (),
         *,
         is_own: bool = False,
     ) -> None:
-        defaults, scoring = description.defaults, description.scoring
         self.description, self.mistakes = description, tuple(mistakes)
         self.name, self.folder, self.is_own = name, folder, is_own
-        self.benchmark = description.benchmark
-        self.licence, self.citation = description.licence, description.citation
-        self.corrections = description.corrections
-        if description.upstream is not None and not mistakes:
+        vars(self).update(description.settings)
+
+    def opened(self, folder: Path, compat: Compat, options: Mapping[str, Any]) -> Opened:
+        """Return the folder with its mistakes as problems."""
+        opened = Opened(folder, compat, self.name, options=options)
+        for file, message in self.mistakes:
+            place = self.file_name(file) if file else shortened(self.folder, 120)
+            opened.bad(place, None, "", message)
+        return opened
+
+    def file_name(self, name: str = SETTINGS_FILE) -> str:
+        """Return a file's path in messages, by default the description's."""
+        return shortened(name if self.folder == "." else f"{self.folder}/{name}", 120)
+
+
+class DescribedDataset(TomlDataset[DescribedRow]):
+    """A dataset of the files that a description names."""
+
+    def __init__(
+        self,
+        description: DatasetDescription,
+        name: str,
+        folder: str,
+        mistakes: Iterable[tuple[str, str]] = (),
+        *,
+        is_own: bool = False,
+    ) -> None:
+        super().__init__(description, name, folder, mistakes, is_own=is_own)
+        scoring = description.scoring
+        if description.upstream is not None and not self.mistakes:
             self.upstream = _upstream(folder, description, description.upstream)
-        self.shots, self.limit, self.params = defaults.shots, defaults.limit, defaults.params
-        self.threshold = 1.0 if defaults.threshold is None else defaults.threshold
-        self.strategy = defaults.strategy or Dataset.strategy
-        self.modality = defaults.modality
-        self.serializers, self.perturbations = defaults.serializers, defaults.perturbations
         self.tables = description.table is not None
-        self.metric, self.part, self.parts = scoring.metric, scoring.part, scoring.parts
-        if scoring.metric == "typed_answer" and scoring.parts is None:
-            self.parts = ("partial",)  # the other parts only repeat the score, by kind of answer
-        self.fixed_chain = scoring.chain
+        self.metric, self.part, self.fixed_chain = scoring.metric, scoring.part, scoring.chain
+        if scoring.parts is not None or self.metric != "typed_answer":
+            self.parts = scoring.parts
         self.instruction, self.source = description.instruction, description.source
         self.target_prefix = description.prompt.prefix
 
@@ -111,11 +134,9 @@ class DescribedDataset(FileDataset[DescribedRow]):
         from pytest_tablebench.datasets.described._files import files_at, stored_files
         from pytest_tablebench.datasets.described._tables import DescribedTables
 
-        opened = Opened(folder, compat, self.name, options=options)
+        opened = self.opened(folder, compat, options)
         description, files = self.description, self.description.files
         if self.mistakes or files is None or description.rows is None:
-            for mistake in self.mistakes:
-                opened.bad(self.settings_file, None, "", mistake.text)
             return self.opened_source(opened, (), tuple, files=(), notes=(), place=self.name)
         self._require(folder, [*_names(files.test), *self._stored_in()])
         tests = files_at(folder, _names(files.test))
@@ -251,12 +272,6 @@ class DescribedDataset(FileDataset[DescribedRow]):
     def _stored_in(self) -> tuple[str, ...]:
         section = self.description.table
         return () if section is None or not section.stored_in else (section.stored_in,)
-
-    @property
-    def settings_file(self) -> str:
-        """The path of the description in messages."""
-        place = SETTINGS_FILE if self.folder == "." else f"{self.folder}/{SETTINGS_FILE}"
-        return shortened(place, 120)
 
 
 def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -214,6 +214,14 @@ class DatasetDescription:
     scoring: ScoringSection = field(default_factory=ScoringSection)
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The fields of `Dataset` that it sets, by name."""
+        names = ("benchmark", "licence", "citation", "corrections")
+        values = {name: getattr(self, name) for name in names} | vars(self.defaults)
+        del values["instruction"]
+        return {name: value for name, value in values.items() if value not in (None, (), "")}
+
+    @property
     def instruction(self) -> str:
         """The start of the prompt."""
         return self.prompt.instruction or self.defaults.instruction or INSTRUCTION

@@ -21,7 +21,7 @@ def check_described(
     `names` has the valid names of each axis, of metrics (`metric`) and of post-processors
     (`chain`).
     """
-    place = dataset.settings_file
+    place = dataset.file_name()
     problems = [Problem(place, None, *problem) for problem in of_settings(dataset, names)]
     scoring = dataset.description.scoring
     named = [("metric", "metric", scoring.metric)]

@@ -12,7 +12,7 @@ from pytest_tablebench.datasets.described import (
     read_description,
 )
 from pytest_tablebench.datasets.files import PULL_RECORD
-from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem
+from pytest_tablebench.datasets.folder._dataset import FolderDataset
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
 
@@ -60,21 +60,17 @@ def _open(data: Path, place: str) -> FolderDataset | DescribedDataset:
     folder_name = real_path(folder).name if place == "." else place
     description, mistakes = read_description(folder)
     name = _name(description.name or folder_name)
+    problems = [(SETTINGS_FILE, mistake.text) for mistake in mistakes]
     if description.files is not None or description.rows is not None:
-        return DescribedDataset(description, name, place, mistakes, is_own=True)
+        return DescribedDataset(description, name, place, problems, is_own=True)
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
-    problems = [FolderProblem(SETTINGS_FILE, mistake.text) for mistake in mistakes]
-    if not mistakes and not files:
-        problems.append(FolderProblem("", f"no questions: it needs one of {_listed()}"))
-    if not mistakes and len(files) > 1:
-        message = f"has {' and '.join(files)}; keep one of them"
-        problems.append(FolderProblem("", message))
-    first = files[0] if files else QUESTION_FILES[0]
-    return FolderDataset(name, place, first, description, problems=problems, is_own=True)
-
-
-def _listed() -> str:
-    return ", ".join(QUESTION_FILES)
+    if not problems and not files:
+        problems.append(("", f"no questions: it needs one of {', '.join(QUESTION_FILES)}"))
+    elif not problems and len(files) > 1:
+        problems.append(("", f"has {' and '.join(files)}; keep one of them"))
+    dataset = FolderDataset(description, name, place, problems, is_own=True)
+    dataset.question_file = files[0] if files else QUESTION_FILES[0]
+    return dataset
 
 
 def _places(data: Path) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pytest_tablebench.datasets._strata import cluster_name
 from pytest_tablebench.datasets.folder._answers import answer_context
 from pytest_tablebench.datasets.folder._delimited import delimiter_of, numbered_rows
 from pytest_tablebench.datasets.folder.tables import FolderTables
@@ -43,6 +44,7 @@ class FolderQuestion:
         metric: a registered metric; None for `typed_answer`.
         threshold: the pass threshold; None for the dataset's.
         group: the name of its group of dependent questions; None to group by tables.
+        cluster: the name of its cluster (see `with_clusters`).
         in_table: whether the answer is expected to be a cell.
         decimal: the decimal sign that its row gives; None to detect the column's.
     """
@@ -61,6 +63,7 @@ class FolderQuestion:
     metric: str | None = None
     threshold: float | None = None
     group: str | None = None
+    cluster: str | None = None
     in_table: bool = True
     decimal: str | None = None
 
@@ -182,8 +185,8 @@ def _is_in_table(text: str) -> bool:
     raise BadRowError("in_table", f"is {shortened(text, 40)!r}; write yes or no")
 
 
-def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, str]:
-    """Return the cluster of each question by its id, for confidence intervals.
+def with_clusters(dataset: str, questions: Sequence[FolderQuestion]) -> list[FolderQuestion]:
+    """Return the questions of a dataset, each with its cluster, for confidence intervals.
 
     The cluster is the question's group, or else its table. Tables that occur together in a question
     form one cluster, with all questions about them. A question without a table is its own cluster.
@@ -200,12 +203,16 @@ def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, 
         for file in question.files[1:]:
             earlier, other = sorted((root(question.files[0]), root(file)))
             first[other] = earlier
-    return {
-        question.id: f"{dataset}/group {question.group}"
-        if question.group is not None
-        else f"{dataset}/{root(question.files[0]) if question.files else f'question {question.id}'}"
+
+    def cluster(question: FolderQuestion) -> str:
+        if question.group is not None:
+            return f"group {question.group}"
+        return root(question.files[0]) if question.files else f"question {question.id}"
+
+    return [
+        replace(question, cluster=cluster_name(f"{dataset}/{cluster(question)}"))
         for question in questions
-    }
+    ]
 
 
 def _facts(row: Raw) -> dict[str, list[str]]:
@@ -277,16 +284,6 @@ def _threshold(text: str) -> float | None:
 def table_files(row: Raw) -> tuple[str, ...]:
     """Return the names of a row's tables. Raises `BadRowError`."""
     return tuple(_items(_parsed(row.get("table")), "table"))
-
-
-def does_not_apply(question: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question
-    """Return why a question is skipped under a perturbation; None if it is not."""
-    if not question.tables:
-        return None if perturbation == "none" else "there is no table to rearrange"
-    named = question.perturbations
-    if named is None or not {perturbation, perturbation.partition("[")[0]}.isdisjoint(named):
-        return None
-    return "the question does not allow it"
 
 
 def _text(value: Any) -> str:

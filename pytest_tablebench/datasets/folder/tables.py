@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from pytest_tablebench.datasets.files import file_digest, inside
+from pytest_tablebench.datasets.files import inside
 from pytest_tablebench.datasets.folder._delimited import (
     MOST_CELLS,
     MOST_COLUMNS,
@@ -50,7 +50,7 @@ class FolderTables:
         parts: the settings of tables, by the names in questions or by patterns of them.
 
     Attributes:
-        digests: the SHA-256 of each file that was read, by its name in the folder.
+        files: the names of the files that were read.
         notes: remarks for the user on how files were read.
     """
 
@@ -63,7 +63,7 @@ class FolderTables:
         parts: Mapping[str, TablePart] | None = None,
     ) -> None:
         self.folder = folder
-        self.digests: dict[str, str] = {}
+        self.files: set[str] = set()
         self.notes: list[str] = []
         self._include_hidden = include_hidden
         self._encoding = encoding
@@ -99,13 +99,13 @@ class FolderTables:
         return f"; did you mean {shortened(by_case[near[0]], 80)}?" if near else ""
 
     def text(self, name: str) -> str:
-        """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
+        """Return the text of a file. Raises `DataError`, naming the file."""
         try:
             path = self.path(name)
             text, encoding = read_text(path, self._encoding)
         except DataError as error:
             raise _named(name, error) from None
-        self._read(name, path)
+        self.files.add(name)
         if encoding is not None:
             self.notes.append(f"{shortened(name, 80)} was read as {encoding}")
         return text
@@ -132,7 +132,7 @@ class FolderTables:
             table = read_sheet(path, None, include_hidden=True).table
         except DataError as error:
             raise _named(name, error) from None
-        self._read(name, path)
+        self.files.add(name)
         return table
 
     def stored_values(self, written: str) -> StoredValues | None:
@@ -202,7 +202,7 @@ class FolderTables:
             )
         except (DataError, TableError) as error:
             raise _named(name, error) from None
-        self._read(name, path)
+        self.files.add(name)
         return table
 
     def part(self, written: str) -> tuple[str, TablePart]:
@@ -240,9 +240,6 @@ class FolderTables:
         if not key:
             self._note(written, read.lines.remarks(written))
         return table
-
-    def _read(self, name: str, path: Path) -> None:
-        self.digests[name] = file_digest(path)
 
 
 def split_sheet(written: str) -> tuple[str, str]:

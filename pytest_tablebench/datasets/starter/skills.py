@@ -30,13 +30,13 @@ class EmbeddedFolder(FolderDataset):
         instruction: the instruction of its prompts; None for the default.
     """
 
-    parts = ("partial",)  # the other parts only repeat the score, by kind of answer
+    question_file = "questions.jsonl"
 
     def __init__(self, name: str, folder: str, instruction: str | None = None) -> None:
         description = DatasetDescription(
             benchmark=name, licence="MIT", defaults=DefaultsSection(instruction=instruction)
         )
-        super().__init__(name, folder, "questions.jsonl", description)
+        super().__init__(description, name, folder)
 
     def open(
         self,
