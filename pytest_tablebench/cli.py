@@ -156,8 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _pull(names: Sequence[str], data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets.pull import pull
-    from pytest_tablebench.datasets.pull.known import known_sources
+    from pytest_tablebench.datasets.pull import known_sources, pull
     from pytest_tablebench.running.builtins import command_registry
 
     folder = Settings(data=data).data_folder()

@@ -29,8 +29,8 @@ from pytest_tablebench.datasets import (
     TableQuestions,
     table_question,
 )
+from pytest_tablebench.datasets.files import BadRowError, text_field
 from pytest_tablebench.datasets.pull import File, Licence, Upstream
-from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.errors import DataError, DataMissing, ModelError, NotJudgedError
 from pytest_tablebench.metrics import METRICS, Judgement, Score, may_be_unclear
 from pytest_tablebench.metrics.judge_reply import read_score

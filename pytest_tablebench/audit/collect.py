@@ -13,7 +13,7 @@ from pytest_tablebench.audit.ballots import AuditedExample, OtherAnswer, voters_
 from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import COMPAT_MODES, check_compat
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.errors import DataError, SettingsError, TableBenchError
 from pytest_tablebench.metrics.normal_form import answer_text, joined_form, normal_form, words_of
 from pytest_tablebench.results.folder import read_facts, read_places

@@ -161,10 +161,10 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
 
 def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     """Return a folder's file of questions, and its questions. Raises `DataError`."""
+    from pytest_tablebench.datasets.files import BadRowError
     from pytest_tablebench.datasets.folder import QUESTION_FILES
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
     from pytest_tablebench.datasets.folder.tables import FolderTables
-    from pytest_tablebench.datasets.rows import BadRowError
 
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     if len(files) != 1:

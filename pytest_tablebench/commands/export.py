@@ -69,7 +69,7 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
     """Return the options of community-evals. Raises `SettingsError`."""
-    from pytest_tablebench.datasets.pull.known import UPSTREAM
+    from pytest_tablebench.datasets.pull import UPSTREAM
     from pytest_tablebench.interchange.community_evals import HubTask
 
     if not texts:

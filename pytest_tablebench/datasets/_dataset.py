@@ -1,27 +1,118 @@
-"""The base class of datasets: source of examples, prompts, and reading of replies."""
+"""The pieces of prompts, and the places of answers.
+
+A strategy declares the place of the answer (`Strategy.answer_place`). By default the dataset's
+prompt stays the same, and the strategy tells the model where to put the answer. The dataset's chain
+processes the text in that place, and its metric scores it like a plain reply. A dataset that needs
+other prompts or another scoring declares an `AnswerForm` for each such place:
+
+    class FinQA(...):
+        answer_forms = {
+            "printed": AnswerForm("the number, or yes or no", chain=(...), metric="fin_qa_value"),
+        }
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._prompts import (
-    AnswerForm,
-    AnswerPlace,
-    PromptParts,
-    Render,
-    ReplyForm,
-)
+from pytest_tablebench.config.parameters import RESERVED
+from pytest_tablebench.datasets._example import Example, OtherGold
 from pytest_tablebench.datasets._source import Source
 from pytest_tablebench.datasets.files import PULL
-from pytest_tablebench.datasets.other_gold import OtherGold
 from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import shortened
+
+Render = Callable[[Table], str]
+
+
+@dataclass(frozen=True)
+class PromptParts:
+    """The pieces of a prompt (spec: torr.md section 4).
+
+    In `reference` mode, `reference_instruction` replaces an instruction whose published wording has
+    a fault. There, `reference_reply` is the model's turn between instruction and source, for
+    published scripts that ask in turns.
+    """
+
+    instruction: str
+    source: str
+    target_prefix: str = ""
+    reference_instruction: str | None = None
+    reference_reply: str = ""
+
+
+class ReplyForm(Protocol):
+    """The form that a dataset's prompts require of plain replies.
+
+    Each score then has the part `parse@1`: whether the first reply had the form.
+    """
+
+    def is_met(self, reply: str) -> bool:
+        """Return whether a reply has the form."""
+        ...
+
+    def note(self, example: Example) -> str:
+        """Return the reminder that is added when the question is asked again."""
+        ...
+
+
+AnswerPlace = Literal["reply", "line", "object", "printed", "box"]
+"""The place of the answer:
+
+    reply: the whole reply, in the form that the dataset's prompt asks for (`direct`);
+    line: after `Final Answer:`, at the end of a reply (`treethinker`);
+    object: the value of `answer` in a JSON object (`tcot`);
+    printed: the output of a program (`pot`);
+    box: a `\\boxed{}` after text and programs (`icot`).
+"""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """How a dataset asks for and scores answers in one place.
+
+    Arguments:
+        ask: describes the content of the place; the prompt continues "which is" with it.
+        judged: `place` to judge the text in the place, `reply` to judge the whole reply, for a
+            metric that searches it for a marker. With `reply`, `pot` does not run a program that
+            is itself the answer (a chart), and `tcot` still returns the value of `answer`.
+        chain: the post-processors; None for the chain of a plain reply. The place contains the
+            answer alone, so a chain that searches for a marker does not fit.
+        metric: the metric; None for the metric of a plain reply.
+        prompt: makes the prompt's pieces, if the dataset's instruction does not suit the place;
+            None for `Dataset.prompt`.
+        system: replaces the strategy's system message; "" for no system message.
+        remark: text after the strategy's system message.
+        words: returns, for an example, texts that replace the strategy's own, by name.
+        note: a note that every run records, because scores differ from those of plain replies.
+    """
+
+    ask: str = "the answer alone, in the form that the task asks for"
+    judged: Literal["place", "reply"] = "place"
+    chain: tuple[str, ...] | None = None
+    metric: str | None = None
+    prompt: Callable[[Example, Render], PromptParts] | None = None
+    system: str | None = None
+    remark: str = ""
+    words: Callable[[Example], Mapping[str, str]] | None = None
+    note: str | None = None
+
+
+def render_field(value: Any, render: Render) -> str:
+    """Return an input as text: tables by `render`, list items joined by comma and space."""
+    if isinstance(value, Table):
+        return render(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)
 
 
 class Dataset:
@@ -154,3 +245,138 @@ def open_dataset(
             f"not a pytest_tablebench.extend.Source"
         )
     return source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults:
+    """The checked fields of the same names in `Dataset`; an axis is a tuple of names."""
+
+    serializers: tuple[str, ...]
+    perturbations: tuple[str, ...]
+    strategy: tuple[str, ...]
+    modality: tuple[str, ...]
+    shots: int
+    limit: int | None
+    threshold: float
+    judged_threshold: float | None
+    params: Mapping[str, Any]
+    part: str | None
+    parts: tuple[str, ...] | None
+    tables: bool
+
+
+def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
+    """Return a dataset's declared settings. Raises `SettingsError` for an invalid value.
+
+    The class `Dataset` itself has the defaults of all datasets.
+    """
+    name = dataset.name if isinstance(dataset, Dataset) else dataset.__name__
+    if dataset.part is not None and not isinstance(dataset.part, str):
+        raise _wrong(name, "part", dataset.part, "the name of a part of its metric")
+    parts = None if dataset.parts is None else _names(name, "parts", dataset.parts)
+    return Defaults(
+        serializers=_names(name, "serializers", dataset.serializers),
+        perturbations=_names(name, "perturbations", dataset.perturbations),
+        strategy=_names(name, "strategy", dataset.strategy) or (DIRECT,),
+        modality=_names(name, "modality", dataset.modality),
+        shots=_number(name, "shots", dataset.shots, least=0),
+        limit=None if dataset.limit is None else _number(name, "limit", dataset.limit, least=1),
+        threshold=dataset.threshold,
+        judged_threshold=dataset.judged_threshold,
+        params=_params(name, dataset.params),
+        part=dataset.part,
+        parts=parts,
+        tables=dataset.tables,
+    )
+
+
+def _names(dataset: str, field: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise _wrong(dataset, field, value, "a name or a tuple of names")
+    return tuple(dict.fromkeys(names))
+
+
+def _number(dataset: str, field: str, value: Any, *, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _wrong(dataset, field, value, f"a whole number of at least {least}")
+    return value
+
+
+def _params(dataset: str, params: Any) -> Mapping[str, Any]:
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        raise _wrong(dataset, "params", params, "a mapping of names to values")
+    for name in params:
+        if name in RESERVED:
+            raise SettingsError(
+                f"dataset {dataset!r}: params must not contain {name!r}: "
+                f"the run itself sets this parameter"
+            )
+    return dict(params)
+
+
+def _wrong(dataset: str, field: str, value: object, expected: str) -> SettingsError:
+    shown = shortened(repr(value), 60)
+    return SettingsError(f"dataset {dataset!r}: {field} must be {expected}, not {shown}")
+
+
+@dataclass(frozen=True)
+class AskedDataset:
+    """A dataset whose answers are in one place: its prompts and scoring."""
+
+    dataset: Dataset
+    place: AnswerPlace = "reply"
+    form: AnswerForm = field(default_factory=AnswerForm)
+
+    @property
+    def metric(self) -> str | None:
+        """The metric that scores the answers; None if the tests alone decide."""
+        return self.form.metric or self.dataset.metric
+
+    @property
+    def part(self) -> str | None:
+        """The part of the metric that is the score; None for the metric's own choice."""
+        return self.dataset.part if self.form.metric is None else None
+
+    def about(self, example: Example | None) -> AskedDataset:
+        """Return this dataset with the metric of an example, if the example names one."""
+        if example is None or example.metric is None:
+            return self
+        return replace(self, form=replace(self.form, metric=example.metric))
+
+    @property
+    def several(self) -> bool:
+        """Whether a case asks several questions and its answer is a list."""
+        return self.dataset.has_versions
+
+    @property
+    def reply_form(self) -> ReplyForm | None:
+        """The required form of plain replies; None if the answer is in another place."""
+        return self.dataset.reply_form if self.is_plain else None
+
+    def reading(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors that find the answer in a plain reply."""
+        return self.dataset.reading(compat) if self.is_plain else ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the whole reply is judged, not one place in it."""
+        return self.place == "reply" or self.form.judged == "reply"
+
+    def chain(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors applied, in order, to answers and references."""
+        return self.dataset.chain(compat) if self.form.chain is None else self.form.chain
+
+    def prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces."""
+        return (self.form.prompt or self.dataset.prompt)(example, render)
+
+
+def asked_dataset(
+    dataset: Dataset, place: AnswerPlace, texts: Mapping[str, str] | None = None
+) -> AskedDataset:
+    """Return a dataset whose answers are in a place; `texts` are printed prompts by name."""
+    form = dataset.answer_forms.get(place, AnswerForm())
+    if texts:
+        form = dataset.worded(place, form, texts)
+    return AskedDataset(dataset, place, form)

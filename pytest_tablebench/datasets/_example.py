@@ -1,11 +1,14 @@
-"""An example: a question over tables, and its expected answers."""
+"""An example: a question over tables with its expected answers, and what it shares with others."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from pytest_tablebench.tables.perturbations import Question
 from pytest_tablebench.tables.table import Table
@@ -128,3 +131,83 @@ def _answered(value: Any, answers: Mapping[str, str]) -> Any:
 def text_key(example: Example) -> Hashable:
     """Return the inputs other than tables; they identify an example."""
     return tuple(str(value) for value in example.inputs.values() if not isinstance(value, Table))
+
+
+LONGEST, DIGITS = 80, 20
+"""The most characters of a cluster's name; the digits of the digest that replaces a longer one."""
+
+
+class Stratum(NamedTuple):
+    """The tags of an example and the table it asks about."""
+
+    tags: Hashable
+    table: Hashable
+
+
+def stratum_of(example: Example) -> Stratum:
+    """Return an example's stratum, with its id in place of the table if it has none."""
+    tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+    if not tables:
+        return Stratum(tuple(sorted(example.tags.items())), example.id)
+    content = repr([(table.header, table.rows) for table in tables])
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
+    return Stratum(tuple(sorted(example.tags.items())), digest)
+
+
+def cluster_of(example: Example) -> str:
+    """Return the name of an example's cluster, at most `LONGEST` characters.
+
+    If the example does not name one, it is a digest of its tables, or its id without a table.
+    """
+    return cluster_name(example.cluster or stratum_of(example).table)
+
+
+def cluster_name(shared: Hashable) -> str:
+    """Return the cluster's name for a value that its examples share; a long one is a digest."""
+    if isinstance(shared, bytes):
+        return shared.hex()[:DIGITS]
+    name = str(shared)
+    if 0 < len(name) <= LONGEST:
+        return name
+    return hashlib.sha256(table_key(name)).hexdigest()[:DIGITS]
+
+
+def table_key(table: Hashable) -> bytes:
+    """Return bytes that identify the table of a stratum, the same on every machine."""
+    if isinstance(table, bytes):
+        return table
+    return str(table).encode("utf-8", "surrogatepass")
+
+
+_DIGEST_BYTES = 10
+
+
+def row_digest(example: Example) -> str:
+    """Return 20 hexadecimal digits of the question, the references and the tables.
+
+    Pass the example before any perturbation. Other inputs and the context do not count.
+    """
+    tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+    content = [
+        example.question,
+        list(example.references),
+        [[table.title, list(table.header), [list(row) for row in table.rows]] for table in tables],
+    ]
+    text = json.dumps(content, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+@dataclass(frozen=True)
+class OtherGold:
+    """The gold of an example in another version.
+
+    Arguments:
+        place: the file, for readers.
+        example_id: as in the version that the dataset reads.
+        question: as the other version words it.
+    """
+
+    place: str
+    example_id: str
+    question: str
+    answers: tuple[str, ...]

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._dataset import Dataset
-from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._prompts import PromptParts, Render, render_field
-from pytest_tablebench.datasets._row_source import Identified, RowSource
-from pytest_tablebench.datasets._source import Problem, SourceFacts
-from pytest_tablebench.datasets._strata import Stratum
-from pytest_tablebench.datasets.files import file_digest, how_to_get, read_json, require_files
-from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
+from pytest_tablebench.datasets._dataset import Dataset, PromptParts, Render, render_field
+from pytest_tablebench.datasets._example import Example, Stratum
+from pytest_tablebench.datasets._source import Identified, Problem, RowSource, SourceFacts
+from pytest_tablebench.datasets.files import (
+    BadRowError,
+    QuestionRow,
+    file_digest,
+    how_to_get,
+    read_json,
+    require_files,
+)
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import shortened
 

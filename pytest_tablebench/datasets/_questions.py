@@ -9,11 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._dataset import Dataset, PromptParts, Render
 from pytest_tablebench.datasets._example import Example, text_key
-from pytest_tablebench.datasets._prompts import PromptParts, Render
-from pytest_tablebench.datasets._row_source import RowSource
-from pytest_tablebench.datasets._source import SourceFacts
+from pytest_tablebench.datasets._source import RowSource, SourceFacts
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 

@@ -1,15 +1,19 @@
-"""Reading upstream files: paths inside their folder, digests, errors that name the file."""
+"""Reading upstream files: paths inside their folder, rows, errors that name the file."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import shortened
@@ -129,3 +133,143 @@ def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, as hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class BadRowError(Exception):
+    """A row is unusable because of one field."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A usable row with a question about one table.
+
+    Arguments:
+        text: the question, statement or caption.
+        answer: the reference; a demonstration shows it as its answer.
+        table: makes the table, which may be expensive.
+        place: the name of the table if several rows share it; a sample is spread over these names.
+        number: the number of the row in its file.
+    """
+
+    id: str
+    text: str
+    answer: str
+    table: Callable[[], Table]
+    place: str | None = None
+    number: int | None = None
+
+
+def text_field(row: Any, name: str, *, may_be_empty: bool = False) -> str:
+    """Return a field that must be text. Raises `BadRowError`."""
+    if not isinstance(row, dict):
+        raise BadRowError("row", f"must be an object, not {type(row).__name__}")
+    value = row.get(name)
+    if not isinstance(value, str):
+        raise BadRowError(name, "is missing" if value is None else "is not text")
+    if not may_be_empty and not value.strip():
+        raise BadRowError(name, "is empty")
+    return value
+
+
+def cells(
+    header: Any, rows: Any, header_name: str, rows_name: str
+) -> tuple[list[str], list[list[Any]]]:
+    """Return header and rows as lists. Raises `BadRowError` for a header cell that is not text.
+
+    Cells of rows must be single values. Ragged and empty tables are accepted: each serializer
+    rejects the tables that it cannot write.
+    """
+    if not isinstance(header, list) or not all(isinstance(name, str) for name in header):
+        raise BadRowError(header_name, "must be a list of texts")
+    if not isinstance(rows, list):
+        raise BadRowError(rows_name, "must be a list of rows")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list):
+            raise BadRowError(rows_name, f"row {number} must be a list of cells")
+        for cell in row:
+            if not (cell is None or isinstance(cell, str | int | float)):
+                message = f"row {number} contains {type(cell).__name__}, not a single value"
+                raise BadRowError(rows_name, message)
+    return header, rows
+
+
+_CHUNK = 1 << 18
+_LONGEST = 1 << 25
+"""The most characters of an item, so that a broken file is not read into memory as a whole."""
+
+_OPENING = re.compile(r"[ \t\r\n]*\[")
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class _IncompleteError(Exception):
+    """The text may end before the next item does."""
+
+
+def json_items(path: Path) -> Iterator[Any]:
+    """Yield the items of the JSON list in a file, reading only as far as needed.
+
+    Raises `DataError`, naming file and item, if the file cannot be read, is not a list, or is cut
+    off. The items before the error are yielded first.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            text = stream.read(_CHUNK)
+            opening = _OPENING.match(text)
+            if opening is None:
+                raise DataError(f"{path}: must contain a JSON list")
+            place, number, step = opening.end(), 0, _CHUNK
+            while True:
+                try:
+                    end_and_item = _next(text, place, first=number == 0)
+                except _IncompleteError as error:
+                    more = stream.read(step) if len(text) - place < _LONGEST else ""
+                    if not more:
+                        raise DataError(
+                            f"{path}: item {number + 1} is not valid JSON or incomplete ({error}); "
+                            f"fetch the file again"
+                        ) from None
+                    text, place, step = text[place:] + more, 0, step * 2
+                    continue
+                if end_and_item is None:
+                    return
+                place, item = end_and_item
+                number, step = number + 1, _CHUNK
+                yield item
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text") from None
+    except RecursionError:
+        raise DataError(f"{path}: JSON nested too deeply to be a dataset") from None
+
+
+def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
+    """Return the end of the next item and the item; None at the end of the list."""
+    place = _skip_blank(text, place)
+    if text[place] == "]":
+        return None
+    if not first:
+        # Without a comma, move to the end, where the decoder fails.
+        place = _skip_blank(text, place + 1) if text[place] == "," else len(text)
+    try:
+        item, end = _DECODER.raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        raise _IncompleteError(error.msg) from None
+    except ValueError as error:  # a number with too many digits
+        raise _IncompleteError(str(error)) from None
+    if end == len(text):
+        raise _IncompleteError("no end of the list")
+    return end, item
+
+
+def _skip_blank(text: str, place: int) -> int:
+    match = _BLANK.match(text, place)
+    end = match.end() if match else place
+    if end == len(text):
+        raise _IncompleteError("no end of the list")
+    return end

@@ -13,9 +13,8 @@ from hashlib import blake2b
 from math import ceil, fsum
 from typing import Any
 
-from pytest_tablebench.datasets._example import Example
+from pytest_tablebench.datasets._example import Example, cluster_of
 from pytest_tablebench.datasets._source import Source
-from pytest_tablebench.datasets._strata import cluster_of
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.serializers.table_tokens import latex_tokens
 from pytest_tablebench.tables.hierarchy.complexity import complexity

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.datasets.corrected_gold import NotCorrectableError, with_answers
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import row_digest
+from pytest_tablebench.datasets.answers import NotCorrectableError, with_answers
 from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
 from pytest_tablebench.results.corrections import Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record, reaches

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.datasets.folder import answer_context
-from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.datasets.answers import answer_context
+from pytest_tablebench.datasets.files import BadRowError
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import score
 from pytest_tablebench.tables.table import Table

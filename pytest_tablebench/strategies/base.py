@@ -11,7 +11,7 @@ The built-in strategies:
 
 `pot` and `icot` always show tables in the format `frame`, and `tools` in the format `columns`, so
 with them a run has no other serializer. Parameters are in brackets: `icot[max_exec=3]`. The dataset
-defines the content of the answer and its scoring for each strategy (`datasets/_prompts.py`).
+defines the content of the answer and its scoring for each strategy (`datasets/_dataset.py`).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Strategy(Protocol):
     - `rounds`: the number of questions in a conversation, or a function from the parameters to the
       smallest and the largest number. The plan of a run prices a conversation of one question
       completely.
-    - `answer_place`: where the model writes the answer (see `datasets/_prompts.py`); by
+    - `answer_place`: where the model writes the answer (see `datasets/_dataset.py`); by
       default `reply`.
     - `parameters`: a mapping from names to functions. Each reads a value (a literal or a bare
       word), and raises `ValueError` with the valid values.

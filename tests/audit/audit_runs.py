@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.audit.ballots import AuditedExample
-from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import Example, row_digest
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.tables.table import Table

@@ -14,8 +14,7 @@ import pytest
 from pytest_tablebench.audit.collect import add_other
 from pytest_tablebench.audit.ranking import audit_runs
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import Example, row_digest
 from pytest_tablebench.results.corrections import Correction, write_corrections
 from tests.audit.audit_runs import audited, record_of, write_starter_run
 from tests.support.runs import examples

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.datasets import AskedDataset, Example, asked_dataset
-from pytest_tablebench.datasets.corrected_gold import NotCorrectableError, with_answers
-from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.datasets.answers import NotCorrectableError, answer_context, with_answers
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.scoring import judge_example
 from pytest_tablebench.tables.table import Table

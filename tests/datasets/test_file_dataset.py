@@ -12,8 +12,8 @@ import pytest_tablebench.datasets
 import pytest_tablebench.datasets.torr
 from pytest_tablebench.datasets import built_in_benchmarks, built_in_datasets
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles, RowDataset
-from pytest_tablebench.datasets.pull.known import known_sources
-from pytest_tablebench.datasets.rows import BadRowError, QuestionRow, text_field
+from pytest_tablebench.datasets.files import BadRowError, QuestionRow, text_field
+from pytest_tablebench.datasets.pull._pull import known_sources
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.datasets.folder._answers import answer_context, percent_note
-from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.datasets.answers import answer_context, percent_note
+from pytest_tablebench.datasets.files import BadRowError
 from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
 

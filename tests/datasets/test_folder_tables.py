@@ -11,7 +11,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from pytest_tablebench.datasets.folder import _delimited
+from pytest_tablebench.datasets.folder import _lines
 from pytest_tablebench.datasets.folder import workbook as folder_workbook
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables import workbook_package
@@ -137,7 +137,7 @@ def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_long_table_is_not_read_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_delimited, "MOST_ROWS", 3)
+    monkeypatch.setattr(_lines, "MOST_ROWS", 3)
     (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 4}, tmp_path)
     assert "long.csv: more than 3 rows" in problem
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench import Table
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets.folder import _delimited
+from pytest_tablebench.datasets.folder import _lines
 from pytest_tablebench.metrics import METRICS, Score
 from tests.support.nasty_workbooks import nasty_workbook
 from tests.support.own_folders import asked, only, opened, write_folder
@@ -236,7 +236,7 @@ WIDE = {
 def test_a_wide_csv_is_refused(
     text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_delimited, "MOST_CELLS", 1_000_000)
+    monkeypatch.setattr(_lines, "MOST_CELLS", 1_000_000)
     (problem,) = asked("wide.csv", {"wide.csv": text}, tmp_path)
     assert message in problem
 

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from pytest_tablebench.datasets.pull import UPSTREAM, File
 from pytest_tablebench.datasets.pull import _pull as pull_module
-from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._files import unpack
 from pytest_tablebench.datasets.pull._upstream import Licence, Upstream
 from pytest_tablebench.errors import DataError
 from tests.support.pulls import FINQA, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256

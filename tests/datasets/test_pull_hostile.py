@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import pytest_tablebench.datasets.pull._archive as archive_module
-import pytest_tablebench.datasets.pull._modelscope as modelscope_module
+import pytest_tablebench.datasets.pull._files as archive_module
+import pytest_tablebench.datasets.pull._servers as modelscope_module
 import pytest_tablebench.datasets.pull._transfer as transfer_module
 from pytest_tablebench.datasets.pull import UPSTREAM
-from pytest_tablebench.datasets.pull._archive import unpack
+from pytest_tablebench.datasets.pull._files import unpack
 from pytest_tablebench.datasets.pull._upstream import File
 from pytest_tablebench.errors import DataError
 from tests.support.pulls import FINQA, QTSUMM, TEST, Place

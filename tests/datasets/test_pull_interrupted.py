@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.datasets.pull import _transfer as transfer_module
 from pytest_tablebench.datasets.pull import pull
-from pytest_tablebench.datasets.pull._replies import Remote, check_reply
+from pytest_tablebench.datasets.pull._transfer import Remote, check_reply
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support.matrix import draws

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_tablebench.datasets.pull import _modelscope
+from pytest_tablebench.datasets.pull import _servers
 from pytest_tablebench.datasets.treb.treb import DATASETS
 from tests.support.pulls import Place, sha256
 from tests.support.treb_files import sample
@@ -73,7 +73,7 @@ def test_where_neither_has_it_both_are_named(place: Place) -> None:
 
 
 def test_a_listing_has_several_pages(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_modelscope, "PAGE_SIZE", 2)
+    monkeypatch.setattr(_servers, "PAGE_SIZE", 2)
     many = {f"CSV/{number}.csv": b"a,b\n" for number in range(4)}
     place.server.modelscope(SCOPE, {**many, **FLAT})
     place.pull("treb")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import Example, row_digest
 from pytest_tablebench.tables.table import Table
 
 EXAMPLE = Example(

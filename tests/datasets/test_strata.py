@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.datasets import Example, Source, Stratum, sampled_ids, table_question
 from pytest_tablebench.datasets._questions import memory_source
-from pytest_tablebench.datasets._sampling import draw
+from pytest_tablebench.datasets._source import draw
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table

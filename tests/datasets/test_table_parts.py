@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.tables.table import Table

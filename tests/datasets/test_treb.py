@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench import serialize
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.treb import _subtasks
+from pytest_tablebench.datasets.treb import _samples
 from pytest_tablebench.datasets.treb._samples import sample_of
 from pytest_tablebench.datasets.treb._tables import SampleTable, tables_of
 from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, datasets_in
@@ -40,16 +40,16 @@ def examples(dataset: TReB, folder: Path, compat: Compat = "fixed") -> list[Exam
 
 def test_each_skill_has_the_papers_number_of_subtasks() -> None:
     counts: dict[str, int] = {}
-    for subtask in _subtasks.known_subtasks():
+    for subtask in _samples.known_subtasks():
         counts[subtask.skill] = counts.get(subtask.skill, 0) + 1
     assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 6}
-    assert list(_subtasks.skills()) == list(counts)
+    assert list(_samples.skills()) == list(counts)
     assert "treb_table_domain_specific_operations" in NAMES
     assert "treb_multi_step_fact_checking" in NAMES
 
 
 def test_modes_titles_and_scores_equal_the_published_configuration() -> None:
-    known = {subtask.name: subtask for subtask in _subtasks.known_subtasks()}
+    known = {subtask.name: subtask for subtask in _samples.known_subtasks()}
     programs = {name for name, one in known.items() if one.modes == ("tcot", "pot", "icot")}
     assert {name for name in programs if known[name].skill != "ADA"} == {
         "Table_Retrieval",
@@ -78,7 +78,7 @@ def test_modes_titles_and_scores_equal_the_published_configuration() -> None:
 
 
 def test_an_unlisted_subtask_has_the_defaults_and_the_skill_of_its_family() -> None:
-    unnamed, other = _subtasks.subtask_of(UNNAMED), _subtasks.subtask_of("Table_Guessing")
+    unnamed, other = _samples.subtask_of(UNNAMED), _samples.subtask_of("Table_Guessing")
     assert (unnamed.is_listed, unnamed.skill, unnamed.modes) == (
         False,
         "ADA",

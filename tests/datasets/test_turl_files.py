@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES
-from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.files import json_items
 from pytest_tablebench.errors import DataError, DataMissing
 from tests.support.turl_files import TEST, TRAIN, cell, opened, row, turl
 
@@ -174,7 +174,7 @@ def test_items_of_a_list_equal_those_of_the_parsed_file(
     path = tmp_path_factory.getbasetemp() / "items.json"
     path.write_text(json.dumps(items, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_tablebench.datasets._streams._CHUNK", chunk)
+        patch.setattr("pytest_tablebench.datasets.files._CHUNK", chunk)
         assert list(json_items(path)) == items
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from pytest_tablebench import Table, score
-from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.datasets.answers import answer_context
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.generate.values import answer_text
 from tests.support.matrix import FULL

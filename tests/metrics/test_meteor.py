@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench import score
-from pytest_tablebench.datasets.torr.qtsumm import QTSumm
+from pytest_tablebench.datasets.torr.generation import QTSumm
 from pytest_tablebench.metrics import meteor as meteor_module
 from pytest_tablebench.running.builtins import builtin_registry
 

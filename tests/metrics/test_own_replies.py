@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench import Table, score
-from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.datasets.answers import answer_context
 
 FILE = Path(__file__).with_name("own_replies.csv")
 

@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.results.corrections import Correction
 from tests.support.overlays import (
     BROKEN,

@@ -10,8 +10,8 @@ import jinja2  # noqa: F401 - imported once, before pytester removes what a run 
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.datasets.folder import folder_datasets
-from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.results.corrections import Correction, Corrections, write_corrections
 from tests.support.own_folders import write_folder
 

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.datasets import Source
-from pytest_tablebench.datasets.torr.numericnlg import NumericNLG
-from pytest_tablebench.datasets.torr.qtsumm import QTSumm
-from pytest_tablebench.datasets.torr.scigen import SciGen
+from pytest_tablebench.datasets.torr.generation import NumericNLG, QTSumm, SciGen
 from pytest_tablebench.tables.table import Table
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.datasets import Example, row_digest
 from pytest_tablebench.results.corrections import Correction, write_corrections
 from pytest_tablebench.tables.table import Table
 from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench

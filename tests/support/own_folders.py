@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openpyxl
 
-from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 

@@ -46,7 +46,7 @@ HABITS = {
 QUOTED: frozenset[str] = frozenset(
     {
         "pytest_tablebench/datasets/realhitbench/_prompts.py",
-        "pytest_tablebench/datasets/torr/tablebench_viz.py",
+        "pytest_tablebench/datasets/torr/tablebench.py",
         "pytest_tablebench/datasets/torr/turl_cta.py",
         "pytest_tablebench/metrics/_sentences.py",
         "pytest_tablebench/metrics/_treb_scores.py",

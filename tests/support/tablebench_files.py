@@ -67,7 +67,7 @@ def written(folder: Path, **files: Sequence[Any] | str) -> Path:
 
 
 def dataset(name: str = "tablebench_fc") -> TableBench:
-    [matching] = [candidate for candidate in DATASETS if candidate.name == name]
+    [matching] = [each for each in DATASETS if isinstance(each, TableBench) and each.name == name]
     return matching
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets.treb._subtasks import known_subtasks
+from pytest_tablebench.datasets.treb._samples import known_subtasks
 
 __all__ = ["HARBOURS", "UNNAMED", "sample", "write_samples", "write_treb"]
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._example import Example
+from pytest_tablebench.datasets._example import Example, Stratum
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened, R
-from pytest_tablebench.datasets._row_source import RowSource
-from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.described._description import (
     SETTINGS_FILE,
     DatasetDescription,
@@ -20,16 +19,15 @@ from pytest_tablebench.datasets.described._description import (
     UpstreamSection,
     read_description,
 )
-from pytest_tablebench.datasets.described._fields import Row, value_of
-from pytest_tablebench.datasets.files import require_files
+from pytest_tablebench.datasets.described._rows import Row, value_of
+from pytest_tablebench.datasets.files import BadRowError, require_files
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
-from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.described._tables import DescribedTables
+    from pytest_tablebench.datasets.described._rows import DescribedTables
 
 
 _LIKENESS = ("rouge", "bleu")
@@ -131,8 +129,11 @@ class DescribedDataset(TomlDataset[DescribedRow]):
     ) -> RowSource[DescribedRow]:
         """Open the files under `folder`. Raises `DataMissing` or `DataError`."""
         # Import the readers here, because every session creates the datasets.
-        from pytest_tablebench.datasets.described._files import files_at, stored_files
-        from pytest_tablebench.datasets.described._tables import DescribedTables
+        from pytest_tablebench.datasets.described._rows import (
+            DescribedTables,
+            files_at,
+            stored_files,
+        )
 
         opened = self.opened(folder, compat, options)
         description, files = self.description, self.description.files
@@ -168,7 +169,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         self, opened: Opened, files: Sequence[str], tables: DescribedTables | None
     ) -> Iterator[DescribedRow]:
         """Yield the usable rows, file by file."""
-        from pytest_tablebench.datasets.described._files import rows_of
+        from pytest_tablebench.datasets.described._rows import rows_of
 
         rows, seen = self.description.rows, set[str]()
         if rows is None:
@@ -202,7 +203,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         context: dict[str, Any] = {}
         scoring = self.description.scoring
         if scoring.metric == "typed_answer":
-            from pytest_tablebench.datasets.folder._answers import answer_context
+            from pytest_tablebench.datasets.answers import answer_context
 
             shown = [] if table is None else [table]
             context = answer_context(shown, answers, metric=None, tolerance=None, unit=None)
@@ -264,7 +265,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
 
     def _require(self, folder: Path, names: Sequence[str]) -> None:
         """Raise `DataMissing` or `DataError` for files that are not in the folder."""
-        from pytest_tablebench.datasets.described._files import stored_files
+        from pytest_tablebench.datasets.described._rows import stored_files
 
         files = [name for name in stored_files(names) if "*" not in name]
         require_files(folder, files, fetch=self.fetch)

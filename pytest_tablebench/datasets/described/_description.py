@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._questions import INSTRUCTION
-from pytest_tablebench.datasets.described._fields import path_problem
 from pytest_tablebench.datasets.described._sections import Mistake, SectionReader, toml_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.encodings import is_encoding
@@ -26,6 +25,9 @@ _HEADERS = ("header", "column_paths", "row_paths")
 
 READERS = ("html", "csv", "tsv")
 """Formats of a table in a text."""
+
+_MOST_PARTS = 20
+"""The most parts of a path."""
 
 HOSTS = ("github", "github_archive", "hub", "modelscope")
 
@@ -71,7 +73,7 @@ class FilesSection:
 
 @dataclass(frozen=True)
 class RowsSection:
-    """The paths of the rows in a file and of their fields (see `_fields.py`).
+    """The paths of the rows in a file and of their fields (see `_rows.py`).
 
     Arguments:
         at: the path of the rows from the top of the file, as `data.*.questions.*`.
@@ -299,7 +301,7 @@ def _row_problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, 
         fields_of_text = {"items": text.items, "text": text.text, "order": text.order}
         paths |= {("texts", name, key): path for key, path in fields_of_text.items()}
     for place, path in paths.items():
-        problem = path_problem(path)
+        problem = _path_problem(path)
         if problem is not None:
             yield place, f"{place[-1]}: {problem}"
 
@@ -311,7 +313,7 @@ def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]
         named_forms = f"it has {' and '.join(forms)}" if forms else "it has none of them"
         yield ("table",), f"[table] needs exactly one of cells, records, text, file; {named_forms}"
     for name, path in named.items():
-        problem = path_problem(path)
+        problem = _path_problem(path)
         if problem is not None:
             yield ("table", name), f"{name}: {problem}"
         if name in _HEADERS and "cells" not in named:
@@ -344,3 +346,15 @@ def _prompt_problems(description: DatasetDescription) -> Iterator[tuple[tuple[st
             if name is not None and (name not in names or form or conversion):
                 shown = shortened(name, 40)
                 yield ("prompt", key), f"{key}: unknown {{{shown}}}; {known_names(name, names)}"
+
+
+def _path_problem(path: str) -> str | None:
+    """Return what is wrong with the syntax of a path; None if it is valid."""
+    names = path.lstrip("^").split(".")
+    if len(names) > _MOST_PARTS:
+        return f"{shortened(path, 60)!r} has more than {_MOST_PARTS} parts"
+    if path and not path.lstrip("^"):
+        return f"{shortened(path, 60)!r} names no field after ^"
+    if path and not all(names):
+        return f"{shortened(path, 60)!r} has an empty part; write names with one dot between"
+    return None

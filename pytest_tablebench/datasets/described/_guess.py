@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets.described._fields import Row, value_of
-from pytest_tablebench.datasets.described._files import rows_of
+from pytest_tablebench.datasets.described._rows import Row, rows_of, value_of
 from pytest_tablebench.datasets.folder.tables import TABLE_KINDS
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, shortened

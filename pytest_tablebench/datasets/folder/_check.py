@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._source import Problem
-from pytest_tablebench.datasets.folder._answers import percent_note
+from pytest_tablebench.datasets.answers import percent_note
 from pytest_tablebench.datasets.folder._check_more import (
     ERRORS,
     of_cells,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets._dataset import Dataset
-from pytest_tablebench.datasets.folder._answers import columns_with
+from pytest_tablebench.datasets.answers import columns_with
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_tablebench.datasets._strata import cluster_name
-from pytest_tablebench.datasets.folder._answers import answer_context
-from pytest_tablebench.datasets.folder._delimited import delimiter_of, numbered_rows
+from pytest_tablebench.datasets._example import cluster_name
+from pytest_tablebench.datasets.answers import answer_context
+from pytest_tablebench.datasets.files import BadRowError
+from pytest_tablebench.datasets.folder._lines import delimiter_of, numbered_rows
 from pytest_tablebench.datasets.folder.tables import FolderTables
-from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table

@@ -3,27 +3,91 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from decimal import Decimal
+from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_tablebench.datasets.files import inside
-from pytest_tablebench.datasets.folder._delimited import (
+from pytest_tablebench.datasets.folder._lines import (
+    MOST_BYTES,
     MOST_CELLS,
     MOST_COLUMNS,
     DelimitedText,
+    FileLines,
     delimiter_of,
+    page_hint,
+    page_lines,
+    page_remarks,
+    part_of,
+    place_of,
+    read_text,
 )
-from pytest_tablebench.datasets.folder._pages import page_hint, page_lines, page_remarks
-from pytest_tablebench.datasets.folder._parts import FileLines, part_of, place_of
-from pytest_tablebench.datasets.folder._stored import StoredValues
-from pytest_tablebench.datasets.folder._text import MOST_BYTES, read_text
 from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError, missing_package
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_part import TablePart, area_of, cut
 from pytest_tablebench.util.names import shortened
+
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?")
+
+
+class StoredValues:
+    """The stored values of a table's cells.
+
+    Arguments:
+        table: the table with its shown texts.
+        stored: the stored values of each shown text that differs from its stored value.
+    """
+
+    def __init__(self, table: Table, stored: Mapping[str, tuple[str, ...]]) -> None:
+        self._table = table
+        self._stored = stored
+
+    @cached_property
+    def _shown(self) -> dict[str, set[str]]:
+        """The shown texts of each stored value."""
+        shown: dict[str, set[str]] = {}
+        for text, values in self._stored.items():
+            for value in values:
+                shown.setdefault(_key(value), set()).add(text)
+        return shown
+
+    @cached_property
+    def _cells(self) -> frozenset[str]:
+        return frozenset(_key(str(cell)) for line in self._table.lines for cell in line)
+
+    def other_forms(self, answer: str) -> tuple[str, ...]:
+        """Return the other forms of an answer.
+
+        For a shown text these are its stored values. For a stored value it is the shown text,
+        unless cells show the value in several ways. For any other answer there are none.
+        """
+        if answer in self._stored:
+            return self._stored[answer]
+        key = _key(answer)
+        if key in self._cells:
+            return ()
+        shown = self._shown.get(key, set())
+        return tuple(shown) if len(shown) == 1 else ()
+
+    def is_ambiguous(self, answer: str) -> bool:
+        """Return whether an answer is a stored value that the table shows in several ways."""
+        key = _key(answer)
+        return answer not in self._stored and len(self._shown.get(key, ())) > 1
+
+
+def _key(text: str) -> str:
+    """Return the key for comparing texts: numbers by value, other texts without case."""
+    plain = text.strip()
+    if _NUMBER.fullmatch(plain):
+        value = Decimal(plain)
+        return str(value.normalize()) if value else "0"
+    return plain.casefold()
+
 
 MOST_UNPACKED = 1 << 30
 """The most bytes of an unpacked Parquet file."""

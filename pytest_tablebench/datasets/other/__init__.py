@@ -1,6 +1,6 @@
 """Further public benchmarks, each described by one TOML file without code."""
 
-from pytest_tablebench.datasets._benchmark import Benchmark
+from pytest_tablebench.datasets import Benchmark
 
 __all__ = ["BENCHMARK"]
 

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.printed_prompts import filled, placeholders_in
-from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._prompts import (
+from pytest_tablebench.datasets._dataset import (
     AnswerForm,
     AnswerPlace,
     PromptParts,
     Render,
     render_field,
 )
-from pytest_tablebench.datasets._row_source import RowSource
-from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets._example import Example, Stratum
+from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
 from pytest_tablebench.datasets.realhitbench._prompts import (
@@ -34,12 +33,13 @@ from pytest_tablebench.datasets.realhitbench._prompts import (
     tree_form,
 )
 from pytest_tablebench.datasets.realhitbench._rows import (
+    FORMATS,
     LONG,
     QUESTIONS,
     RealHitQuestion,
+    Tables,
     read_questions,
 )
-from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
 from pytest_tablebench.metrics.realhit_reply import read_reply

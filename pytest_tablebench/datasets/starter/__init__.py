@@ -4,7 +4,7 @@ They need no download and no API key. `_build_skills` writes the questions of `s
 `starter_zh`; the questions of `starter` were generated once and do not change.
 """
 
-from pytest_tablebench.datasets._benchmark import Benchmark
+from pytest_tablebench.datasets import Benchmark
 
 __all__ = ["BENCHMARK"]
 

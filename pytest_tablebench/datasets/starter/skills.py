@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.described._description import DatasetDescription, DefaultsSection
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion

@@ -11,8 +11,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._questions import TableQuestions, memory_source, table_question
-from pytest_tablebench.datasets._row_source import RowSource
-from pytest_tablebench.datasets._source import SourceFacts
+from pytest_tablebench.datasets._source import RowSource, SourceFacts
 from pytest_tablebench.tables.table import Table
 
 _FILES = ("tables.jsonl", "questions.jsonl")

@@ -1,6 +1,6 @@
 """ToRR (arXiv 2502.19412): ten datasets, one module each."""
 
-from pytest_tablebench.datasets._benchmark import Benchmark
+from pytest_tablebench.datasets import Benchmark
 
 __all__ = ["BENCHMARK", "NOT_REQUIRED", "PARTLY", "REQUIRED", "SKILLS"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
-from pytest_tablebench.datasets.files import inside, read_rows
-from pytest_tablebench.datasets.rows import QuestionRow
+from pytest_tablebench.datasets.files import QuestionRow, inside, read_rows
 from pytest_tablebench.datasets.torr import NOT_REQUIRED, PARTLY, REQUIRED, SKILLS
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet

@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.datasets._source import Problem
-from pytest_tablebench.datasets.files import how_to_get, read_text, require_files
-from pytest_tablebench.datasets.rows import BadRowError, cells, text_field
+from pytest_tablebench.datasets.files import (
+    BadRowError,
+    cells,
+    how_to_get,
+    read_text,
+    require_files,
+    text_field,
+)
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table

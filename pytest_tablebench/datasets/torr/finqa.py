@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from pytest_tablebench.datasets._dataset import AnswerForm, PromptParts, Render
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
-from pytest_tablebench.datasets._prompts import AnswerForm, PromptParts, Render
-from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.files import BadRowError, json_items, text_field
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets.files import BadRowError, QuestionRow
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 

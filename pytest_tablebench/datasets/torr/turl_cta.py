@@ -10,10 +10,8 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
-from pytest_tablebench.datasets._streams import json_items
-from pytest_tablebench.datasets.files import read_text
+from pytest_tablebench.datasets.files import BadRowError, json_items, read_text
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
-from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table

@@ -7,9 +7,8 @@ from functools import partial
 
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
-from pytest_tablebench.datasets.files import read_rows
+from pytest_tablebench.datasets.files import BadRowError, QuestionRow, read_rows
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 

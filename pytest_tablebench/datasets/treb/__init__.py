@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.datasets._benchmark import Benchmark
+from pytest_tablebench.datasets import Benchmark
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ __getattr__ = lazily(__name__, {"_written": ("write_samples",)})
 
 def subtask_names() -> dict[str, str]:
     """Return a mapping from dataset names to upstream's names of the listed subtasks."""
-    from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
+    from pytest_tablebench.datasets.treb._samples import dataset_name, known_subtasks
 
     return {dataset_name(subtask.name): subtask.name for subtask in known_subtasks()}

@@ -10,25 +10,22 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._example import Example, text_key
+from pytest_tablebench.datasets._dataset import AnswerForm, AnswerPlace, PromptParts, Render
+from pytest_tablebench.datasets._example import Example, Stratum, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._prompts import AnswerForm, AnswerPlace, PromptParts, Render
-from pytest_tablebench.datasets._row_source import RowSource
-from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
 from pytest_tablebench.datasets.treb._samples import (
     Sample,
+    Subtask,
+    dataset_name,
     instructions,
+    known_subtasks,
     sample_files,
     sample_of,
     samples_in,
     subtask_in,
-)
-from pytest_tablebench.datasets.treb._subtasks import (
-    Subtask,
-    dataset_name,
-    known_subtasks,
     subtask_of,
 )
 from pytest_tablebench.datasets.treb._tables import as_given, table_name, tables_of

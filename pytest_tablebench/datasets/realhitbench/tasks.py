@@ -1,22 +1,81 @@
-"""RealHiTBench, Structure Comprehending: one question about a table and its rearranged twin."""
+"""RealHiTBench's tasks: charts, data analysis, short answers, structure comprehending."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._dataset import AnswerForm
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets.realhitbench._dataset import RealHit
+from pytest_tablebench.datasets.files import BadRowError
+from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
 from pytest_tablebench.datasets.realhitbench._rows import (
+    CHARTS,
     ORIGINALS,
     STRUCTURE,
+    SWAP,
     RealHitQuestion,
+    Tables,
     queries,
     read_questions,
 )
-from pytest_tablebench.datasets.realhitbench._tables import SWAP, Tables
-from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.tables.table_file import TableFile
+
+
+class Charts(RealHit):
+    """Charts of four kinds.
+
+    The model and its program receive the table of the workbook, in which numbers are numbers. The
+    program reads an unperturbed table from upstream's own workbook.
+    """
+
+    metric = "realhit_chart"
+    typed = True
+
+    def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
+        super().__init__(name, kind, long=long)
+        # The program itself is the answer, so strategies do not run it.
+        forms = dict.fromkeys(PLACES, AnswerForm(judged="reply"))
+        self.answer_forms = forms | {"line": AnswerForm(judged="reply", prompt=self._tree_prompt)}
+
+    def reading(self, compat: Compat) -> tuple[str, ...]:
+        """Return the post-processors that find the answer.
+
+        `fixed` mode has none, because the program may be anywhere in a reply.
+        """
+        return super().reading(compat) if compat == "reference" else ()
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
+        """Read the rows whose workbook exists."""
+        tables = Tables(opened.folder)
+
+        def check(row: RealHitQuestion) -> None:
+            if tables.file(row.file, "workbook") is None:
+                raise BadRowError("FileName", f"no workbook in tables for {row.file!r:.80}")
+
+        return read_questions(opened, files[0], self.kind, tables, check=check)
+
+    def example(self, row: RealHitQuestion) -> Example:
+        """Make the example of a row; the references are the expected values as text."""
+        base = super().example(row)
+        table = TableFile(base.inputs["table"], row.tables.file(row.file, "workbook"))
+        return replace(base, context={"chart_type": row.subtype, "table": table})
+
+
+class Analysis(RealHit):
+    """Data analysis; the tag `subtype` is its kind."""
+
+    metric = "realhit_judged"
+    threshold = 0.3
+
+    def example(self, row: RealHitQuestion) -> Example:
+        """Make the example of a row, with the sub-type and the table that a judge needs."""
+        base = super().example(row)
+        latex = row.tables.file(row.file, "latex") if row.compat == "reference" else None
+        table = TableFile(base.inputs["table"], latex)
+        return replace(base, context={**base.context, "subtype": row.subtype, "table": table})
 
 
 class Structure(RealHit):
@@ -90,4 +149,15 @@ def _by_text(
     return values
 
 
-DATASETS = (Structure("realhit_sc", STRUCTURE), Structure("realhit_sc", STRUCTURE, long=True))
+DATASETS = (
+    Charts("realhit_cg", CHARTS),
+    Charts("realhit_cg", CHARTS, long=True),
+    Analysis("realhit_da", "Data Analysis"),
+    Analysis("realhit_da", "Data Analysis", long=True),
+    RealHit("realhit_fc", "Fact Checking"),
+    RealHit("realhit_fc", "Fact Checking", long=True),
+    RealHit("realhit_nr", "Numerical Reasoning"),
+    RealHit("realhit_nr", "Numerical Reasoning", long=True),
+    Structure("realhit_sc", STRUCTURE),
+    Structure("realhit_sc", STRUCTURE, long=True),
+)
