@@ -7,7 +7,11 @@ import hashlib
 import io
 import json
 import re
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,10 @@ from pytest_tablebench.util.programs import program
 # After a stray quote one cell may contain the rest of the file; csv's own limit is 128 KiB.
 csv.field_size_limit(16 * 1024 * 1024)
 
+
+_MOST_BYTES = 1 << 30
+"""The largest file that is read from an archive, in bytes."""
+_UNREADABLE = (OSError, RuntimeError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error)
 
 PULL_RECORD, PULL_BUSY = ".tablebench-pull.json", ".tablebench-pull.busy"
 """Files of `tablebench pull` in a dataset's folder: its record, and its lock file."""
@@ -103,6 +111,63 @@ def read_json(path: Path) -> Any:
         return parsed_json(read_text(path))
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}; fetch the file again") from None
+
+
+def json_lines(text: str) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, value) of each line that is not blank; a `ValueError` for invalid JSON.
+
+    Text in a line may contain other characters at which `splitlines` would split.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, parsed_json(line)
+            except ValueError as error:
+                yield number, error
+
+
+def archive_files(path: Path) -> list[str]:
+    """Return the names of an archive's files. Raises `DataError` for an unreadable archive."""
+    with _reading(path):
+        if path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return [name for name in archive.namelist() if not name.endswith("/")]
+        with tarfile.open(path) as archive_of_tape:
+            return [member.name for member in archive_of_tape if member.isfile()]
+
+
+def archived(path: Path, name: str) -> bytes:
+    """Return a file of an archive, without unpacking it to disk. Raises `DataError`."""
+    try:
+        with _reading(path), ExitStack() as stack:
+            if path.suffix.lower() == ".zip":
+                stream = stack.enter_context(zipfile.ZipFile(path)).open(name)
+            else:
+                extracted = stack.enter_context(tarfile.open(path)).extractfile(name)
+                if extracted is None:
+                    raise KeyError(name)
+                stream = extracted
+            data = stack.enter_context(stream).read(_MOST_BYTES + 1)
+    except KeyError:
+        raise DataError(f"{path} has no file {shortened(name, 120)}") from None
+    if len(data) > _MOST_BYTES:
+        raise DataError(f"{path}: {shortened(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
+    return data
+
+
+@contextmanager
+def _reading(archive: Path) -> Iterator[None]:
+    try:
+        yield
+    except (
+        OSError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        EOFError,
+        zlib.error,
+    ) as error:
+        raise DataError(f"{archive} cannot be read as an archive: {error}") from None
 
 
 def delimited_rows(text: str, delimiter: str) -> list[list[str]]:

@@ -19,7 +19,7 @@ from pytest_tablebench.datasets.described._description import (
     UpstreamSection,
     read_description,
 )
-from pytest_tablebench.datasets.described._rows import Row, value_of
+from pytest_tablebench.datasets.described._rows import Row, name_of, value_of
 from pytest_tablebench.datasets.files import BadRowError, require_files
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.errors import DataError
@@ -215,7 +215,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         if not isinstance(question, str) or not question.strip():
             raise BadRowError(rows.question, "is missing" if question is None else "must be a text")
         return DescribedRow(
-            prefix + (_id(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
+            prefix + (name_of(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
             question,
             answers,
             table,
@@ -290,14 +290,6 @@ def _upstream(folder: str, description: DatasetDescription, section: UpstreamSec
         licence=Licence(description.licence or "not stated", section.licence_address),
         files=tuple(File(path, sha256=section.sha256.get(path)) for path in section.files),
     )
-
-
-def _id(value: Any, path: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise BadRowError(
-            path, "is missing" if value is None else "must be a text or a whole number"
-        )
-    return str(value)
 
 
 def _tag(value: Any) -> str:

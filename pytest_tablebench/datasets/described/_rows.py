@@ -11,9 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -23,7 +20,16 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.config.extras import require
 from pytest_tablebench.datasets.described._description import DatasetDescription, TableSection
-from pytest_tablebench.datasets.files import BadRowError, cells, delimited_rows, inside, json_items
+from pytest_tablebench.datasets.files import (
+    BadRowError,
+    archive_files,
+    archived,
+    cells,
+    delimited_rows,
+    inside,
+    json_items,
+    json_lines,
+)
 from pytest_tablebench.datasets.folder._lines import DelimitedText
 from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
 from pytest_tablebench.datasets.pull._upstream import matches
@@ -86,9 +92,6 @@ def value_of(row: Row, path: str) -> Any:
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
-_MOST_BYTES = 1 << 30
-"""The largest file that is read from an archive, in bytes."""
-
 
 def split_archive(name: str) -> tuple[str, str]:
     """Return (archive, path in it) of a name or pattern; ("", name) if it is in no archive."""
@@ -114,7 +117,7 @@ def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
         if archive:
             fitting = [
                 f"{archive}/{name}"
-                for name in _members(inside(folder, archive))
+                for name in archive_files(inside(folder, archive))
                 if matches(name, inner)
             ]
         else:
@@ -158,7 +161,7 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     label = shortened(f"{path}/{inner}" if archive else str(path), 200)
     if kind not in KINDS:
         raise DataError(f"{label} must be a file of {', '.join(KINDS)}")
-    data = _member(path, inner) if archive else _whole(path)
+    data = archived(path, inner) if archive else _whole(path)
     if kind == ".parquet":
         return _parquet_rows(data, label)
     try:
@@ -166,7 +169,12 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
         if kind == ".json":
             return parsed_json(text)
         if kind == ".jsonl":
-            return [_json_line(line) for line in text.split("\n") if line.strip()]
+            return [
+                BadRowError("line", f"is not valid JSON: {row}")
+                if isinstance(row, ValueError)
+                else row
+                for _, row in json_lines(text)
+            ]
         return _records(delimited_rows(text, "\t" if kind == ".tsv" else ","))
     except UnicodeDecodeError as error:
         raise DataError(f"{label}: not UTF-8 text (byte {error.start})") from None
@@ -179,13 +187,6 @@ def _whole(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _json_line(line: str) -> Any:
-    try:
-        return parsed_json(line)
-    except ValueError as error:
-        return BadRowError("line", f"is not valid JSON: {error}")
 
 
 def _records(lines: list[list[str]]) -> list[Any]:
@@ -212,39 +213,6 @@ def _parquet_rows(data: bytes, label: str) -> list[Any]:
             f"{label}: cannot be read as Parquet: {shortened(str(error), 120)}"
         ) from None
     return rows
-
-
-def _members(path: Path) -> list[str]:
-    """Return the names of an archive's files. Raises `DataError` for an unreadable archive."""
-    try:
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                return [name for name in archive.namelist() if not name.endswith("/")]
-        with tarfile.open(path) as archive_of_tape:
-            return [member.name for member in archive_of_tape if member.isfile()]
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read as an archive: {error}") from None
-
-
-def _member(path: Path, name: str) -> bytes:
-    """Return a file of an archive, without unpacking it to disk. Raises `DataError`."""
-    try:
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
-                data = stream.read(_MOST_BYTES + 1)
-        else:
-            with tarfile.open(path) as archive_of_tape:
-                extracted = archive_of_tape.extractfile(name)
-                if extracted is None:
-                    raise KeyError(name)
-                data = extracted.read(_MOST_BYTES + 1)
-    except KeyError:
-        raise DataError(f"{path} has no file {shortened(name, 120)}") from None
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read as an archive: {error}") from None
-    if len(data) > _MOST_BYTES:
-        raise DataError(f"{path}: {shortened(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
-    return data
 
 
 _FIELD = re.compile(r"\{([^{}]{1,200})\}")
@@ -279,7 +247,7 @@ class DescribedTables:
         """Return the name of a row's table, without reading the table; None if it has no name."""
         section = self._section
         path = section.named_by or section.file
-        return _name(value_of(row, path), path) if path else None
+        return name_of(value_of(row, path), path) if path else None
 
     def table(self, row: Row) -> Table:
         """Return the table of a row. Raises `BadRowError`, naming the field."""
@@ -320,11 +288,11 @@ class DescribedTables:
         section = self._section
         if self._stored is None:
             self._stored = {
-                _name(value_of(stored, section.key), section.key): stored
+                name_of(value_of(stored, section.key), section.key): stored
                 for stored in rows_of(self._folder, section.stored_in, "*")
                 if not isinstance(stored.content, BadRowError)
             }
-        name = _name(value_of(row, section.named_by), section.named_by)
+        name = name_of(value_of(row, section.named_by), section.named_by)
         if name not in self._stored:
             raise BadRowError(section.named_by, f"{section.stored_in} has no table {name!r:.80}")
         return self._stored[name]
@@ -355,8 +323,9 @@ class DescribedTables:
         return Table(header, lines)
 
 
-def _name(value: Any, path: str) -> str:
-    if not isinstance(value, str | int) or value == "":
+def name_of(value: Any, path: str) -> str:
+    """Return an id or the name of a table as text. Raises `BadRowError`."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise BadRowError(
             path, "is missing" if value is None else "must be a text or a whole number"
         )

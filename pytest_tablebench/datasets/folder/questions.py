@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._example import cluster_name
 from pytest_tablebench.datasets.answers import answer_context
-from pytest_tablebench.datasets.files import BadRowError
+from pytest_tablebench.datasets.files import BadRowError, json_lines
 from pytest_tablebench.datasets.folder._lines import delimiter_of, numbered_rows
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError
@@ -113,16 +113,11 @@ def _check_header(file: str, header: list[str]) -> None:
 
 
 def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = parsed_json(line)
-        except ValueError as error:
-            yield number, BadRowError("row", f"is not JSON: {shortened(str(error), 120)}")
-            continue
+    for number, row in json_lines(text):
         unknown = [name for name in row if name not in COLUMNS] if isinstance(row, dict) else []
-        if not isinstance(row, dict):
+        if isinstance(row, ValueError):
+            yield number, BadRowError("row", f"is not JSON: {shortened(str(row), 120)}")
+        elif not isinstance(row, dict):
             yield number, BadRowError("row", "must be an object")
         elif unknown:
             shown = shortened(unknown[0], 40)

@@ -13,6 +13,7 @@ from pytest_tablebench.datasets.files import (
     BadRowError,
     cells,
     how_to_get,
+    json_lines,
     read_text,
     require_files,
     text_field,
@@ -134,13 +135,10 @@ def _candidates(folder: Path) -> list[str]:
 def _read(folder: Path, file: str, qtype: str) -> Version:
     version = Version(file, "plain", [], [])
     records: list[tuple[int, dict[str, Any]]] = []
-    # Cells may contain other characters at which `splitlines` would split.
-    for number, line in enumerate(read_text(folder / file).split("\n"), start=1):
+    for number, content in json_lines(read_text(folder / file)):
         if len(records) == SOURCE_LIMIT:
             break
-        if not line.strip():
-            continue
-        record = _record(line)
+        record = _record(content)
         if isinstance(record, dict):
             records.append((number, record))
         else:
@@ -170,15 +168,13 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
     return version
 
 
-def _record(line: str) -> dict[str, Any] | str:
-    """Return the JSON object on a line, or an error message."""
-    try:
-        record = parsed_json(line)
-    except ValueError as error:
-        return f"not valid JSON, perhaps cut off: {error!s:.120}"
-    return (
-        record if isinstance(record, dict) else f"contains {type(record).__name__}, not an object"
-    )
+def _record(content: Any) -> dict[str, Any] | str:
+    """Return the content of a line if it is an object, else an error message."""
+    if isinstance(content, ValueError):
+        return f"not valid JSON, perhaps cut off: {content!s:.120}"
+    if not isinstance(content, dict):
+        return f"contains {type(content).__name__}, not an object"
+    return content
 
 
 def _one_instruction(
@@ -251,10 +247,12 @@ def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
 def _table(value: Any, name: str) -> Table:
     """Return the table of an object or of its JSON text; cells keep their types."""
     if isinstance(value, str):
-        content = _record(value)
-        if isinstance(content, str):
-            raise BadRowError("table", content)
-        value = content
+        try:
+            value = _record(parsed_json(value))
+        except ValueError as error:
+            value = _record(error)
+        if isinstance(value, str):
+            raise BadRowError("table", value)
     if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
         raise BadRowError("table", "is not {columns, data}")
     columns, data = cells(value["columns"], value["data"], "table.columns", "table.data")

@@ -12,7 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_tablebench.datasets.files import BadRowError, read_json, read_text, text_field
+from pytest_tablebench.datasets.files import (
+    BadRowError,
+    json_lines,
+    read_json,
+    read_text,
+    text_field,
+)
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import shortened
@@ -187,12 +193,10 @@ def _rows(path: Path) -> Sequence[Any] | Iterator[Any]:
 
 
 def _lines(path: Path) -> Iterator[Any]:
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            try:
-                yield parsed_json(line)
-            except ValueError as error:
-                raise DataError(f"{path}, line {number}: not valid JSON: {error}") from None
+    for number, row in json_lines(read_text(path)):
+        if isinstance(row, ValueError):
+            raise DataError(f"{path}, line {number}: not valid JSON: {row}")
+        yield row
 
 
 def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets.files import delimited_rows, inside
+from pytest_tablebench.datasets.files import archive_files, archived, delimited_rows, inside
 from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
-
-_MOST_BYTES = 64 * 1024 * 1024
-"""The unpacked size limit of a table in an archive."""
 
 _BETWEEN = re.compile(r"[\s|:\-]*-[\s|:\-]*")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -154,13 +150,7 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
     archive, member = matching[0]
     if archive is None:
         return inside(folder, member).read_bytes()
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            if opened.getinfo(member).file_size > _MOST_BYTES:
-                raise DataError(f"{archive}: {member} unpacks to more than {_MOST_BYTES:,} bytes")
-            return opened.read(member)
-    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
-        raise DataError(f"{archive}: {error}") from None
+    return archived(archive, member)
 
 
 @lru_cache(maxsize=4)
@@ -176,12 +166,7 @@ def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]
                 (None, path.relative_to(folder).as_posix())
             )
         elif path.suffix.lower() == ".zip":
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    members = archive.namelist()
-            except (OSError, zipfile.BadZipFile) as error:
-                raise DataError(f"{path}: {error}; fetch the file again") from None
-            for member in members:
+            for member in archive_files(path):
                 if member.lower().endswith(".csv"):
                     places_by_name.setdefault(member.rpartition("/")[2], []).append((path, member))
     return {name: tuple(places) for name, places in places_by_name.items()}
