@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
+    from pytest_tablebench.tables.hierarchy.why import Remark
     from pytest_tablebench.tables.table import Table
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -33,39 +34,39 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--why", action="store_true", help="explain how each line was read, and what is ambiguous"
     )
-    parser.set_defaults(lines=_tree)
+    add_outputs(parser)
+    parser.set_defaults(answer=_tree)
 
 
-def _tree(options: argparse.Namespace) -> tuple[list[str], int]:
+def _tree(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.complexity import lines_report, tree_report
     from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
     if options.why:
-        return _why(options.table, options.sheet), 0
+        remarks = _remarks(options.table, options.sheet)
+        return CommandAnswer(lines_report(remarks), [remark._asdict() for remark in remarks])
     table = _read_structured(options.table, options.sheet)
     tree = true_tree(table)
+    headers = [header._asdict() for header in tree.headers]
     if options.tuples:
-        return [str(header) for header in tree.headers], 0
-    kinds = {kind: sum(header.kind == kind for header in tree.headers) for kind in "CR"}
-    columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
-    return [*tree.lines(), f"{columns}, {rows}", str(complexity(table))], 0
+        return CommandAnswer(lines_report(tree.headers), headers)
+    marks = complexity(table)
+    content = {"headers": headers, "complexity": marks._asdict()}
+    return CommandAnswer(tree_report(tree, marks), content)
 
 
-def _why(path: Path, sheet: str | None) -> list[str]:
+def _remarks(path: Path, sheet: str | None) -> list[Remark]:
     from pytest_tablebench.tables.hierarchy.html import read_html_grid
     from pytest_tablebench.tables.hierarchy.why import explain
     from pytest_tablebench.tables.hierarchy.xlsx import read_xlsx_grid
 
     _check_kind(path, sheet)
     if path.suffix.lower() in WORKBOOKS:
-        grid = read_xlsx_grid(path, sheet=sheet or 0)
-    elif path.suffix.lower() in PAGES:
-        grid = read_html_grid(path, index=0)
-    else:
-        raise DataError(
-            f"{path}: a CSV file has no structure to explain; --why needs .xlsx or .html"
-        )
-    return [str(remark) for remark in explain(grid)]
+        return explain(read_xlsx_grid(path, sheet=sheet or 0))
+    if path.suffix.lower() in PAGES:
+        return explain(read_html_grid(path, index=0))
+    raise DataError(f"{path}: a CSV file has no structure to explain; --why needs .xlsx or .html")
 
 
 def _check_kind(path: Path, sheet: str | None) -> None:

@@ -27,12 +27,9 @@ class Code:
 class Figure:
     """A number, or both ends of an interval; None if it is unknown.
 
-    Args:
-        kind: `signed` for a difference, `percent` for a share of 1, `money` in US dollars, `chance`
-            for a p-value.
-        unit: the text after the number, such as ` s`; not after an unknown one.
-        unknown: the text for None, in place of the writer's own.
-        strength: what the colour of the cell on a page shows, for differences full at .3.
+    `kind`: `signed` for a difference, `percent` for a share of 1, `money` in US dollars, `chance`
+    for a p-value. `unit` follows a known number. `unknown` is the text for None. `strength` is
+    what the colour of the cell on a page shows, for differences full at .3.
     """
 
     value: float | Sequence[float] | None
@@ -85,12 +82,9 @@ Cell = Text | Estimate | None
 class Column:
     """A column of a table.
 
-    Args:
-        title: its name; the interval of estimates has the next column.
-        kind: `text` is aligned to the left and may be long, `figure` to the right.
-        estimates: the kind of figure of a column of estimates.
-        scale: the lowest and highest value of the range that a page draws for each estimate.
-        edge: the value on this scale that a line marks, such as a margin.
+    `text` is aligned to the left and may be long, `figure` to the right. The interval of estimates
+    has the next column, and `estimates` is their kind. `scale` has the ends of the range that a
+    page draws for each; `edge` is the value that a line marks on it, such as a margin.
     """
 
     title: str = ""
@@ -142,6 +136,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text with its own lines and blanks, such as a prompt; a terminal indents it."""
+
+    text: str
+    indent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """A list of sentences; after `most` only the number of others, and where to find them."""
 
@@ -185,7 +187,7 @@ class Chart:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Block = Heading | Paragraph | Sentences | Verdict | Listing | TableBlock | Fold | Chart
+Block = Heading | Paragraph | Sentences | Verbatim | Verdict | Listing | TableBlock | Fold | Chart
 
 
 @dataclass(frozen=True, slots=True)

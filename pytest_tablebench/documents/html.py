@@ -201,6 +201,7 @@ def _environment() -> Environment:
         "count": PAGE.count,
         "counted": counted,
         "visible": printable,
+        "visible_lines": lambda text: "\n".join(map(printable, text.splitlines())),
         "figure": PAGE.figure,
         "interval": PAGE.interval,
         "kind": lambda value: type(value).__name__,

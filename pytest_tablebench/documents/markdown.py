@@ -22,6 +22,7 @@ from pytest_tablebench.documents.document import (
     StateWord,
     TableBlock,
     Text,
+    Verbatim,
     Verdict,
 )
 from pytest_tablebench.documents.formats import TERMINAL, pieces
@@ -81,6 +82,8 @@ def _lines(block: Block) -> list[str]:
             return [f"{'⚠️ ' if tone == 'warning' else ''}{_inline(text)}"]
         case Sentences(items):
             return [line for item in items for line in (_inline(item), "")][:-1]
+        case Verbatim(text):
+            return ["<pre>", *(escaped_text(line, None) for line in text.splitlines()), "</pre>"]
         case Verdict(text, state, reasons):
             lines = [f"{ICONS[state]} **{_inline(text).strip()}**"]
             return (
@@ -124,7 +127,7 @@ def _is_address(address: str) -> bool:
     return scheme.lower() in {"http", "https"} and rest.startswith("//")
 
 
-def escaped_text(text: str) -> str:
+def escaped_text(text: str, most: int | None = _LONGEST) -> str:
     """Return a sentence whose characters of structure are numeric references.
 
     A word joiner follows `@` and `#`, so that GitHub makes no mention of a user or issue.
@@ -134,7 +137,7 @@ def escaped_text(text: str) -> str:
             c if c.isalnum() or c.isspace() else f"&#{ord(c)};{'&#8288;' if c in '@#' else ''}"
             for c in match[0]
         ),
-        printable(text, _LONGEST),
+        printable(text, most),
     )
 
 

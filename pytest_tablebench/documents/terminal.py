@@ -15,6 +15,7 @@ from pytest_tablebench.documents.document import (
     Sentences,
     TableBlock,
     Text,
+    Verbatim,
     Verdict,
 )
 from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting, pieces
@@ -50,9 +51,11 @@ def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list
 def _is_apart(before: Block | None, block: Block) -> bool:
     """Return whether an empty line parts two blocks.
 
-    Not after a heading, before a list, or between sentences.
+    Not after a heading, before a list, or between sentences and texts.
     """
-    joins = isinstance(before, Paragraph | Listing) and isinstance(block, Paragraph)
+    joins = isinstance(before, Paragraph | Listing | Verbatim) and isinstance(
+        block, Paragraph | Verbatim
+    )
     return not (joins or isinstance(before, Heading) or isinstance(block, Listing))
 
 
@@ -64,6 +67,10 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
             yield _sentence(text)
         case Sentences(items):
             yield from map(_sentence, items)
+        case Verbatim(text, indent):
+            yield from (
+                f"{' ' * indent}{printable(line.expandtabs())}" for line in text.splitlines()
+            )
         case Verdict(text, _, reasons):
             yield _sentence(text)
             yield from (f"  {_sentence(reason)}" for reason in reasons)

@@ -1,8 +1,8 @@
-"""The complexity of tables, by rule and by a model."""
+"""The complexity of tables, by rule and by a model; the tree of a table's headers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.papers.table import PaperTable
+    from pytest_tablebench.tables.hierarchy.complexity import Complexity
+    from pytest_tablebench.tables.hierarchy.tree import HeaderTree
 
 _SHOWN = 8
 """The number of columns without the dimensions of the model."""
@@ -30,3 +32,16 @@ def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Documen
         count = f"rule and model over {counted(len(pairs), 'table')}: rank correlation "
         blocks.append(doc.Paragraph((count, rank)))
     return doc.Document("Complexity of tables", blocks)
+
+
+def tree_report(tree: HeaderTree, complexity: Complexity) -> doc.Document:
+    """Return the tree of a table's headers, their numbers, and the table's complexity."""
+    kinds = {kind: sum(header.kind == kind for header in tree.headers) for kind in "CR"}
+    columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
+    return lines_report(tree.lines(), f"{columns}, {rows}", str(complexity))
+
+
+def lines_report(lines: Iterable[object], *sentences: str) -> doc.Document:
+    """Return lines on a table's headers with their own blanks, and sentences below them."""
+    text = doc.Verbatim("\n".join(map(str, lines)), indent=0)
+    return doc.Document("Headers", [text, *map(doc.Paragraph, sentences)])

@@ -34,8 +34,9 @@ from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.models import Resolution
 from pytest_tablebench.papers.table import PaperTable, typed_table
 from pytest_tablebench.reports.audit import audit_report
+from pytest_tablebench.reports.case import case_report, unclear_report
 from pytest_tablebench.reports.comparison import comparison_report
-from pytest_tablebench.reports.complexity import complexity_report
+from pytest_tablebench.reports.complexity import complexity_report, lines_report
 from pytest_tablebench.reports.data import statistics_report
 from pytest_tablebench.reports.doctor import doctor_report
 from pytest_tablebench.reports.ending import new_failure_blocks, outlier_blocks
@@ -76,6 +77,7 @@ def hostile_run(folder: Path, lost: int) -> Run:
             references=(HOSTILE,),
             tags={HOSTILE: HOSTILE if number % 2 else f"{HOSTILE}2"},
             reason=None if number else HOSTILE,
+            flags=("unclear",),
         )
         for number in range(12)
         for configuration in GRID
@@ -159,6 +161,9 @@ def command_reports(run: Run) -> dict[str, doc.Document]:
         "folder check": folder_report([(HOSTILE, check, [HOSTILE])]),
         "merged run": merged_report(merge, run, ()),  # type: ignore[arg-type]
         "judged run": rejudged_report(rejudged, ()),
+        "case": case_report(run, run.records[0]),
+        "unclear replies": unclear_report(run),
+        "tree": lines_report([HOSTILE], HOSTILE),
         "plan": plan_report([asdict(plan)], Settings(plan=True), {HOSTILE: [gate]}),
     }
 
@@ -170,7 +175,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, doc.Documen
 
 
 def test_each_report_says_something(documents: dict[str, doc.Document]) -> None:
-    assert len(documents) == 21
+    assert len(documents) == 24
     assert all(terminal_lines(document.blocks) for document in documents.values())
 
 

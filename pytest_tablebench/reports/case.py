@@ -1,0 +1,89 @@
+"""One case of a run with its prompt, reply and score; and the unclear replies of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.interchange.exporter import RunTexts
+from pytest_tablebench.results import Record
+from pytest_tablebench.results.corrected import VERDICT_TEXTS, corrected_outcome
+from pytest_tablebench.results.record import UNCLEAR
+from pytest_tablebench.results.run import Run
+from pytest_tablebench.util.names import counted
+
+
+def case_report(run: Run, record: Record) -> doc.Document:
+    """Return a case: prompt, reply, expected answer, how the reply was parsed, and the score."""
+    sentences = [
+        f"expected: {' | '.join(map(str, record.references))}",
+        *_verdict(record),
+        *_by_corrected_gold(record.corrected),
+    ]
+    texts = [*_texts(RunTexts.of(run, record), record)]
+    names = doc.Paragraph(f"case: {record.case_id}"), doc.Paragraph(f"model: {record.model}")
+    blocks = [*names, *texts, *map(doc.Paragraph, sentences)]
+    return doc.Document(doc.Code(record.case_id), blocks)
+
+
+def _texts(texts: RunTexts, record: Record) -> Iterator[doc.Block]:
+    """Yield the prompt, the turns with their times, and the reply."""
+    parts = [("prompt", texts.prompt(record) or "")]
+    times = iter([step.get("latency_s") for step in record.steps])
+    for role, text in texts.turns(record):
+        seconds = next(times, None) if role in {"reply", "output"} else None
+        parts.append((role if seconds is None else f"{role} ({seconds:.2f} s)", text))
+    if record.raw is not None:
+        parts.append(("reply", record.raw))
+    for title, text in parts:
+        yield doc.Paragraph(f"{title}:")
+        yield doc.Verbatim(text or "(not kept)")
+
+
+def _verdict(record: Record) -> Iterator[str]:
+    if record.score is None:
+        yield f"no answer: {record.reason or ''}"
+        return
+    yield f"read as: {record.prediction}"
+    judged = str(record.metric)
+    if record.threshold is not None:
+        judged += f", right from {record.threshold:g}"
+    verdict = "no verdict" if record.outcome == "scored" else record.outcome
+    yield f"score: {record.score:.3f}, {verdict} ({judged})"
+    if record.why is not None:
+        yield f"{'unclear' if UNCLEAR in record.flags else 'why'}: {record.why}"
+
+
+def _by_corrected_gold(entry: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the sentence on the corrected gold, if the case has a correction."""
+    if entry is None:
+        return
+    outcome = corrected_outcome(entry)
+    if outcome == "left_out":
+        yield f"by corrected gold: left out ({entry['left_out']})"
+        return
+    result = {"no_answer": "no answer", "scored": "no verdict"}.get(outcome, outcome)
+    if entry.get("score") is not None:
+        result = f"score {entry['score']:.3f}, {result}"
+    verdict = VERDICT_TEXTS.get(str(entry.get("verdict")), "")
+    yield f"by corrected gold: {result}" + (f" ({verdict})" if verdict else "")
+
+
+def unclear_report(run: Run) -> doc.Document:
+    """Return the unclear replies, with the expected answers and the reasons."""
+    unclear = [record for record in run.records if UNCLEAR in record.flags]
+    count = counted(len(unclear), "unclear reply", "unclear replies")
+    blocks: list[doc.Block] = [doc.Paragraph(f"{count}, counted as wrong")]
+    for record in unclear:
+        blocks.append(doc.Paragraph(record.case_id))
+        blocks.append(
+            doc.Listing(
+                [
+                    f"expected: {' | '.join(map(str, record.references))}",
+                    f"got:      {record.raw or ''}",
+                    f"why:      {record.why or 'no reason'}",
+                ]
+            )
+        )
+    return doc.Document("Unclear replies", blocks)
