@@ -72,7 +72,7 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
     """Return the measurable tables, and a line for each other one."""
     from pytest_tablebench.generate.annotate import text_of
     from pytest_tablebench.generate.llm.replies import RefusedError
-    from pytest_tablebench.serializers.table_tokens import latex_tokens
+    from pytest_tablebench.serializers.structured import latex_tokens
     from pytest_tablebench.tables.hierarchy.complexity import complexity
 
     nowhere = Path(os.devnull)

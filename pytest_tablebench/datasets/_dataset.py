@@ -1,4 +1,4 @@
-"""The pieces of prompts, and the places of answers.
+"""The base class of datasets, with its settings, prompts and answer places.
 
 A strategy declares the place of the answer (`Strategy.answer_place`). By default the dataset's
 prompt stays the same, and the strategy tells the model where to put the answer. The dataset's chain

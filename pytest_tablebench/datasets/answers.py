@@ -16,8 +16,8 @@ from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
 from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
-from pytest_tablebench.tables.same_table import SameTable
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import SameTable
 
 _LOOKED_AT = 1_000
 """The number of cells per column that are read to detect percents and units."""

@@ -16,9 +16,8 @@ from typing import Any
 from pytest_tablebench.datasets._example import Example, cluster_of
 from pytest_tablebench.datasets._source import Source
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.serializers.table_tokens import latex_tokens
-from pytest_tablebench.tables.hierarchy.complexity import complexity
-from pytest_tablebench.tables.hierarchy.measures import StructureMarks, measure_table
+from pytest_tablebench.serializers.structured import latex_tokens
+from pytest_tablebench.tables.hierarchy.complexity import StructureMarks, complexity, measure_table
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.tokens import TOKEN_BUCKETS, token_bucket

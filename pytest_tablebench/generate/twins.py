@@ -1,6 +1,6 @@
 """Questions about a table with structure and about its twin.
 
-In a twin whole parts are exchanged (`tables.hierarchy.twins`), and every answer stays the same. A
+In a twin whole parts are exchanged (`tables.hierarchy.rearranged`), and every answer stays the same. A
 model that answers only one of the two correctly reads positions, not the structure.
 """
 
@@ -15,7 +15,7 @@ from pytest_tablebench.generate.pair import Other, Pair
 from pytest_tablebench.generate.probes import ProbeGenerator
 from pytest_tablebench.generate.question_maker import TableQuestions
 from pytest_tablebench.tables.hierarchy.complexity import complexity
-from pytest_tablebench.tables.hierarchy.twins import EXCHANGES, is_kept, twin
+from pytest_tablebench.tables.hierarchy.rearranged import EXCHANGES, is_kept, twin
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 

@@ -21,7 +21,7 @@ from pytest_tablebench.metrics._typed_verdicts import VERDICTS
 from pytest_tablebench.metrics._typed_words import says_nothing_more, unexplained
 from pytest_tablebench.metrics.typed_dates import Moment, read_moment
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
-from pytest_tablebench.tables.same_table import SameTable
+from pytest_tablebench.tables.table_file import SameTable
 
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table

@@ -16,7 +16,7 @@ from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.table_map import MappedTable, parsed_table, table_map
 from pytest_tablebench.results.texts import TEXTS, read_examples
-from pytest_tablebench.tables.hierarchy.measures import (
+from pytest_tablebench.tables.hierarchy.complexity import (
     StructureMarks,
     TableMeasure,
     marks_of_dimensions,

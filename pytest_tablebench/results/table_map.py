@@ -16,7 +16,7 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.results.texts import ExampleText, example_key
-from pytest_tablebench.serializers.table_tokens import latex_tokens
+from pytest_tablebench.serializers.structured import latex_tokens
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import mapping

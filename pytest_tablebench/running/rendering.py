@@ -14,7 +14,6 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber, table_perturber
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.serializers.columns import MOST_CELLS
 from pytest_tablebench.serializers.content import (
     Content,
     Marks,
@@ -23,6 +22,7 @@ from pytest_tablebench.serializers.content import (
     joined,
     text_of,
 )
+from pytest_tablebench.serializers.program_tables import MOST_CELLS
 from pytest_tablebench.strategies import (
     Demonstration,
     DemonstrationPool,

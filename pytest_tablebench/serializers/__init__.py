@@ -12,19 +12,19 @@ from functools import wraps
 from typing import Literal, overload
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.serializers._dataframe import to_df
 from pytest_tablebench.serializers._text import (
     to_concat,
     to_csv,
+    to_df,
     to_html,
     to_indexed_row_major,
     to_json,
     to_markdown,
 )
-from pytest_tablebench.serializers.columns import to_columns
 from pytest_tablebench.serializers.content import Content, Image
-from pytest_tablebench.serializers.frame import frame_text as to_frame
 from pytest_tablebench.serializers.picture import pictures, squares, to_png
+from pytest_tablebench.serializers.program_tables import frame_text as to_frame
+from pytest_tablebench.serializers.program_tables import to_columns
 from pytest_tablebench.serializers.structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name

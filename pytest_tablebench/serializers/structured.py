@@ -24,6 +24,7 @@ from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, indents
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.tokens import count_tokens
 
 _ESCAPES = str.maketrans(
     {
@@ -61,6 +62,11 @@ def to_latex(table: Table) -> str:
         f"{needs}\\begin{{table}}[]\n\\begin{{tabular}}{{{columns}}}\n{body}\n"
         "\\end{tabular}\n\\end{table}"
     )
+
+
+def latex_tokens(table: Table) -> int:
+    """Return the number of tokens of a table in LaTeX. Raises what `to_latex` raises."""
+    return count_tokens(to_latex(table).encode("utf-8", "surrogatepass"))
 
 
 def _latex_cells(

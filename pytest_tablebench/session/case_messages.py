@@ -10,8 +10,8 @@ from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecor
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
 from pytest_tablebench.running.case import made_record
-from pytest_tablebench.serializers.columns import MOST_CELLS
 from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.serializers.program_tables import MOST_CELLS
 from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.tables.table import Table
 

@@ -9,7 +9,7 @@ from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
-from pytest_tablebench.serializers.frame import frame_text
+from pytest_tablebench.serializers.program_tables import frame_text
 from pytest_tablebench.strategies._programs import PATH, frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import python_blocks, runnable
 from pytest_tablebench.strategies.base import Conversation, Said, Task, system_message, the_reply

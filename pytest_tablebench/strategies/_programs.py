@@ -14,7 +14,7 @@ from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics.steps import Execute, Execution
-from pytest_tablebench.serializers.frame import frame_csv
+from pytest_tablebench.serializers.program_tables import frame_csv
 from pytest_tablebench.tables.table import Table
 
 PATH = "/mnt/tmp.csv"

@@ -12,8 +12,8 @@ from pytest_tablebench.errors import OUT_OF_TURNS, ModelError, missing_package
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content, to_columns
-from pytest_tablebench.serializers.columns import Columns, columns_of
 from pytest_tablebench.serializers.content import ToolCall, ToolResult
+from pytest_tablebench.serializers.program_tables import Columns, columns_of
 from pytest_tablebench.strategies._programs import observation, runner_text
 from pytest_tablebench.strategies._replies import runnable
 from pytest_tablebench.strategies.base import (
@@ -24,8 +24,8 @@ from pytest_tablebench.strategies.base import (
     system_message,
     the_reply,
 )
-from pytest_tablebench.tables.same_table import SameTable
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import SameTable
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.notices import notice
 

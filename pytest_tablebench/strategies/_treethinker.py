@@ -25,10 +25,12 @@ from pytest_tablebench.strategies._keywords import (
     share_of_headers,
 )
 from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least, the_reply
-from pytest_tablebench.tables.hierarchy.aligned import AlignedPart, aligned, aligned_with
 from pytest_tablebench.tables.hierarchy.tree import (
     TREE_PROMPT,
+    AlignedPart,
     HeaderTree,
+    aligned,
+    aligned_with,
     read_tree,
     true_tree,
 )

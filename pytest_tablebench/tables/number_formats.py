@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pytest_tablebench.tables import date_formats
-from pytest_tablebench.tables.number_format_tokens import Token, UnreadableFormatError, sections_of
+from pytest_tablebench.tables.date_formats import Token, UnreadableFormatError, sections_of
 
 _MOST_DECIMALS = 30
 _GENERAL_DIGITS = 11

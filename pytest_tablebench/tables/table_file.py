@@ -1,4 +1,4 @@
-"""A table as a file for a program."""
+"""Tables as keys of caches, and as files for programs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ from dataclasses import dataclass, field, replace
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
+
+
+class SameTable:
+    """A table as a cache key, compared by identity because comparing cells is slow."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return id(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameTable) and other.table is self.table
+
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")

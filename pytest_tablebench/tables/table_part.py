@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import AnyTable, Cell
 from pytest_tablebench.tables.hierarchy import parts
-from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_year
+from pytest_tablebench.tables.hierarchy.shape import is_numeric, is_year
 
 _RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})", re.IGNORECASE)
 _DEEPEST = 8

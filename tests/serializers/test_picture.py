@@ -18,9 +18,8 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers import pictures, serialize
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.serializers.picture import _fonts, squared, squares
-from pytest_tablebench.serializers.picture._draw import column_widths, line_heights
+from pytest_tablebench.serializers.picture._draw import column_widths, line_heights, sheet_of
 from pytest_tablebench.serializers.picture._fonts import fonts, without_marks
-from pytest_tablebench.serializers.picture._sheet import sheet_of
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.table import Table
 from tests.support.matrix import draws

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench import Table, TableError
-from pytest_tablebench.tables.encodings import decode
+from pytest_tablebench.tables.text_files import decode
 
 WESTERN = [
     "name,n\nJosé,3\n",

@@ -22,7 +22,7 @@ from pytest_tablebench.tables.perturbations import (
     apply_to_question,
     perturb,
 )
-from pytest_tablebench.tables.perturbations._names import _dictionary
+from pytest_tablebench.tables.perturbations._changes import _dictionary
 from pytest_tablebench.tables.table import Table
 from tests.support.matrix import draws
 

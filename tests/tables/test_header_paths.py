@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import serialize
 from pytest_tablebench.tables.content import Span
-from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
+from pytest_tablebench.tables.hierarchy.paths import table_of_paths
 from pytest_tablebench.tables.table import Table
 
 

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.tables.content import Span
-from pytest_tablebench.tables.hierarchy.aligned import aligned
-from pytest_tablebench.tables.hierarchy.tree import Header, HeaderTree, read_tree, true_tree
+from pytest_tablebench.tables.hierarchy.tree import (
+    Header,
+    HeaderTree,
+    aligned,
+    read_tree,
+    true_tree,
+)
 from pytest_tablebench.tables.table import Table
 
 # A corner, two years with two quarters each, and indented rows in a section.

@@ -12,7 +12,7 @@ from pytest_tablebench import Table
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.complexity import Complexity, complexity
 from pytest_tablebench.tables.hierarchy.paths import one_line
-from pytest_tablebench.tables.hierarchy.twins import EXCHANGES, is_kept, twin, values
+from pytest_tablebench.tables.hierarchy.rearranged import EXCHANGES, is_kept, twin, values
 from tests.support.deep_tables import Paths, deep_tables
 from tests.support.matrix import reduced
 from tests.support.slices import ROOT, needs_slices

@@ -12,8 +12,8 @@ from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets.described._sections import Mistake, SectionReader, toml_of
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.tables.encodings import is_encoding
 from pytest_tablebench.tables.table_part import TablePart, area_of
+from pytest_tablebench.tables.text_files import is_encoding
 from pytest_tablebench.util.names import known_names, shortened
 
 SETTINGS_FILE = "tablebench.toml"

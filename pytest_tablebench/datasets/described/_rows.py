@@ -34,7 +34,7 @@ from pytest_tablebench.datasets.folder._lines import DelimitedText
 from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
 from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
+from pytest_tablebench.tables.hierarchy.paths import table_of_paths
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, shortened

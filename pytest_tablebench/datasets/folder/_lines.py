@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pytest_tablebench.datasets.folder.workbook import MOST_ROWS
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.tables.encodings import decode
 from pytest_tablebench.tables.hierarchy.paths import one_line
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_part import (
@@ -28,6 +27,7 @@ from pytest_tablebench.tables.table_part import (
     labelled_area,
     tables_in,
 )
+from pytest_tablebench.tables.text_files import decode
 from pytest_tablebench.util.names import counted, shortened
 
 MOST_BYTES = 1 << 30

@@ -1,4 +1,8 @@
-"""Checks of a server's response: it brings the file, calls for a retry, or is an error."""
+"""Download of a file by pooch: resumed, retried, bounded in size and time.
+
+pooch follows redirects and copies the body to a file. It has no limit of size or time and starts a
+broken download from zero, so this module passes it a file object and a response hook.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from pytest_tablebench.metrics.charts import chart_step
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
-from pytest_tablebench.tables.hierarchy.twins import is_kept
+from pytest_tablebench.tables.hierarchy.rearranged import is_kept
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 

@@ -39,8 +39,8 @@ from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.hierarchy.complexity import complexity
+from pytest_tablebench.tables.hierarchy.rearranged import is_kept
 from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
-from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
 
 _LONGEST_TABLE = 60_000

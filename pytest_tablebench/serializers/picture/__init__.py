@@ -13,13 +13,14 @@ import io
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.serializers.picture._draw import (
+    DrawnSheet,
     Measured,
     column_widths,
     draw,
     line_heights,
+    sheet_of,
 )
 from pytest_tablebench.serializers.picture._fonts import Fonts, fonts
-from pytest_tablebench.serializers.picture._sheet import DrawnSheet, sheet_of
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
 

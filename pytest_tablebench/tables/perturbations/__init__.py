@@ -21,13 +21,16 @@ from pytest_tablebench.tables.perturbations._base import (
     parse_perturbation,
     takes_questions,
 )
-from pytest_tablebench.tables.perturbations._distractors import (
+from pytest_tablebench.tables.perturbations._changes import (
+    abbreviate_names,
+    counterfactual,
     distractor_columns,
     distractor_rows,
+    missing_values,
+    no_table,
     repeat_rows,
+    synonym_names,
 )
-from pytest_tablebench.tables.perturbations._facts import counterfactual, missing_values, no_table
-from pytest_tablebench.tables.perturbations._names import abbreviate_names, synonym_names
 from pytest_tablebench.tables.perturbations._numbers import change_units, number_format
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
