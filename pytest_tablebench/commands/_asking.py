@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.generate.folder import PreparedTable
     from pytest_tablebench.generate.question_maker import Conversation, QuestionMaker
-    from pytest_tablebench.running.asking import Spent
-    from pytest_tablebench.running.generating import ModelClient
+    from pytest_tablebench.running.asking import ModelClient
+    from pytest_tablebench.running.pricing import Spent
 
 _BATCH = 32
 """The number of tables that models are asked about concurrently."""
@@ -92,8 +92,8 @@ def ask_and_write(
 @contextmanager
 def open_client(options: argparse.Namespace, models: Sequence[str]) -> Iterator[ModelClient]:
     """Open the caller of the models; at the end it reports answers that a shared store lacks."""
+    from pytest_tablebench.running.asking import ModelClient
     from pytest_tablebench.running.builtins import command_registry
-    from pytest_tablebench.running.generating import ModelClient
 
     named = options.model if isinstance(options.model, list) else [options.model]
     settings = replace(settings_of(options), models=tuple(dict.fromkeys([*named, *models])))

@@ -11,7 +11,7 @@ from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.judges import Agreement, Flips
-    from pytest_tablebench.running.asking import AskPlan
+    from pytest_tablebench.running.pricing import AskPlan
 
 __all__ = ["agreement_blocks", "plan_sentence", "preference_sentence"]
 

@@ -141,6 +141,11 @@ class CaseRun:
         return self.answer is not None and self.conversation is not None
 
     @property
+    def model(self) -> str:
+        """The model under test."""
+        return self.case.model
+
+    @property
     def id(self) -> str:
         """The case id: dataset/example/serializer/perturbation."""
         return self.case.case_id

@@ -1,23 +1,22 @@
-"""Turn steps of conversations into work, and look up their outcomes in the store."""
+"""Turn steps of conversations into work, look outcomes up in the store, and send other work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.limits import limit_of, settled
 from pytest_tablebench.serializers.content import Image, images_of
 
 if TYPE_CHECKING:
+    from pytest_tablebench.executors import Executor, Outcome
     from pytest_tablebench.results import MediaFolder
-    from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.limits import Use
     from pytest_tablebench.running.route import Route
     from pytest_tablebench.store import Store
@@ -50,8 +49,69 @@ class PictureKeeper:
                 raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
 
 
+class Pending(Protocol):
+    """A conversation that waits for the outcome of a step; see `CaseRun`."""
+
+    key: str | None
+    reply_limit: int | None
+    replaced: tuple[tuple[Request, Reply], ...]
+
+    @property
+    def model(self) -> str:
+        """The model under test."""
+
+    @property
+    def arrived(self) -> Mapping[str, Reply]:
+        """Replies by key that the store may lack."""
+
+
+class RequestMaker(Protocol):
+    """Makes the requests of conversations."""
+
+    def request(self, run: Any, step: Ask) -> tuple[Request, Route]:
+        """Return the request of a step and its route. Raises `ModelError`."""
+
+    def model(self, run: Any, step: Ask) -> str:
+        """Return the model that a step calls."""
+
+
+Driver = TypeVar("Driver", bound=RequestMaker)
+Waiter = TypeVar("Waiter")
+
+
+class Exchange(Generic[Waiter]):
+    """Sends work to an executor, equal work once, for the conversations that wait for it."""
+
+    def __init__(self, executor: Callable[[], Executor]) -> None:
+        self.executor = executor
+        self._waiting: dict[str, tuple[Work, list[Waiter]]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether a conversation waits."""
+        return bool(self._waiting)
+
+    def submit(self, waiter: Waiter, work: Work, lane: str) -> None:
+        """Send work that was not sent yet; `waiter` waits for its outcome."""
+        if work.key in self._waiting:
+            self._waiting[work.key][1].append(waiter)
+            return
+        self.executor().submit(work, lane)
+        self._waiting[work.key] = work, [waiter]
+
+    def outcomes(self, *, wait: bool) -> Iterator[tuple[Work, list[Waiter], Outcome]]:
+        """Yield work with the conversations that waited for it, and its outcome."""
+        executor = self.executor()
+        for key, outcome in executor.outcomes(wait=wait):
+            if key in self._waiting:
+                yield *self._waiting.pop(key), outcome
+        if executor.lost is not None:
+            waiting, self._waiting = self._waiting, {}
+            for work, waiters in waiting.values():
+                yield work, waiters, executor.lost
+
+
 @dataclass(kw_only=True)
-class StepLookup:
+class StepLookup(Generic[Driver]):
     """Turns steps into work, and looks their outcomes up.
 
     Arguments:
@@ -62,7 +122,7 @@ class StepLookup:
         keys: secrets that answers must not contain; None: the keys of the environment.
     """
 
-    driver: ConversationDriver
+    driver: Driver
     store: Callable[[], Store | None]
     max_reply: int = MAX_REPLY
     replay: bool = False
@@ -70,7 +130,7 @@ class StepLookup:
     pictures: PictureKeeper = field(default_factory=PictureKeeper)
 
     def look(
-        self, run: CaseRun, step: Step | Grade, failed_keys: Collection[str]
+        self, run: Pending, step: Step | Grade, failed_keys: Collection[str]
     ) -> tuple[Work, str, Reply | Execution | None]:
         """Return the work of a step, its lane, and its outcome if the store has it.
 
@@ -86,12 +146,11 @@ class StepLookup:
         return work, PROGRAMS, self._execution(run.key)
 
     def _request(
-        self, run: CaseRun, step: Ask, failed_keys: Collection[str]
+        self, run: Pending, step: Ask, failed_keys: Collection[str]
     ) -> tuple[Work, str, Reply | None]:
         request, route = self.driver.request(run, step)
-        model = run.case.model
         for message in request.messages:
-            self.pictures.keep(model, images_of(message.content))
+            self.pictures.keep(run.model, images_of(message.content))
 
         def find(variant: Request, use: Use) -> Reply | None:
             return run.arrived.get(variant.key()) or self._reply(variant, route, use)
@@ -100,7 +159,7 @@ class StepLookup:
         run.key = settlement.request.key()
         run.reply_limit = limit_of(settlement.request.params)
         run.replaced = settlement.replaced
-        again, media = run.key in failed_keys, self.pictures.path(model)
+        again, media = run.key in failed_keys, self.pictures.path(run.model)
         work = Work(run.key, settlement.request, again=again, media=media)
         return work, self.driver.model(run, step), settlement.reply
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, STOPPED, ModelError, TableBenchError
-from pytest_tablebench.executors import Executor, Outcome, Work
+from pytest_tablebench.executors import Executor, Outcome
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
@@ -22,10 +21,11 @@ from pytest_tablebench.running.answer import picture_of
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.giving_up import GivingUp
 from pytest_tablebench.running.limits import is_cut
-from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.lookup import Exchange, StepLookup
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.running.conversation import ConversationDriver
 
 BATCH = 8
 """Cases are begun in groups of at least one such part of the window."""
@@ -45,7 +45,7 @@ class PrefetchWindow:
     def __init__(
         self,
         *,
-        lookup: StepLookup,
+        lookup: StepLookup[ConversationDriver],
         executor: Executor,
         models: Sequence[str],
         leave_out: Callable[[str, str, str], bool] = lambda *_: True,
@@ -57,12 +57,12 @@ class PrefetchWindow:
         self._lookup = lookup
         self._driver = lookup.driver
         self._executor = executor
+        self._exchange = Exchange[CaseRun](lambda: executor)
         self._leave_out = leave_out
         self._giving_up = GivingUp(models, self._is_engines)
         self._plan: Sequence[Case | None] = ()
         self._ahead: dict[int, CaseRun] = {}
         self._first = self._next = 0
-        self._waiting: dict[str, list[CaseRun]] = {}
         self._failed_keys: set[str] = set()
         """Keys of failed requests of finished items; a rerun tries them again."""
 
@@ -140,7 +140,7 @@ class PrefetchWindow:
 
     def _begin(self, run: CaseRun) -> None:
         run.started = time.perf_counter()
-        run.error = self._giving_up.refusal(run.case.model)
+        run.error = self._giving_up.refusal(run.model)
         if run.error is not None:
             return
         try:
@@ -155,29 +155,14 @@ class PrefetchWindow:
             run.step = following
             work, lane, outcome = self._lookup.look(run, following, failed_keys)
             if outcome is None:
-                self._submit(run, work, lane)
+                self._exchange.submit(run, work, lane)
                 return
             following = self._receive(run, outcome)
 
-    def _submit(self, run: CaseRun, work: Work, lane: str) -> None:
-        waiting = self._waiting.setdefault(work.key, [])
-        waiting.append(run)
-        if len(waiting) == 1:
-            try:
-                self._executor.submit(work, lane)
-            except BaseException:
-                del self._waiting[work.key]
-                raise
-
     def _receive_outcomes(self, *, wait: bool) -> None:
-        for key, outcome in self._executor.outcomes(wait=wait):
-            for run in self._waiting.pop(key, []):
+        for _, runs, outcome in self._exchange.outcomes(wait=wait):
+            for run in runs:
                 self._arrived(run, outcome)
-        lost = self._executor.lost
-        if lost is not None:
-            waiting, self._waiting = self._waiting, {}
-            for run in chain.from_iterable(waiting.values()):
-                self._fail(run, lost, is_outcome=True)
 
     def _arrived(self, run: CaseRun, outcome: Outcome) -> None:
         if isinstance(outcome, Exception) and not self._is_left_out(run, outcome):
@@ -206,14 +191,14 @@ class PrefetchWindow:
     def _receive(self, run: CaseRun, outcome: Reply | Execution | Score) -> Step | Grade | None:
         picture = None if isinstance(outcome, Score) else picture_of(outcome)
         if picture is not None:
-            self._lookup.pictures.keep(run.case.model, [picture])
+            self._lookup.pictures.keep(run.model, [picture])
         was_judged = run.judged
         try:
             return self._driver.receive(run, outcome)
         finally:
             is_answered = not was_judged and run.answer is not None
             if is_answered and not getattr(outcome, "from_store", True):
-                self._giving_up.answered(run.case.model)
+                self._giving_up.answered(run.model)
 
     def _fail(self, run: CaseRun, error: Exception, *, is_outcome: bool = False) -> None:
         following = self._driver.take_error(run, error)

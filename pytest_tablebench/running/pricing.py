@@ -1,18 +1,20 @@
-"""Tokens and price of requests that are not sent yet."""
+"""Tokens and price of requests: planned ones, and those of a command that were paid."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.models import picture_size, picture_tokens
 from pytest_tablebench.running.limits import limit_of
 from pytest_tablebench.serializers.content import images_of
 
 if TYPE_CHECKING:
-    from pytest_tablebench.models import Request, Resolution
+    from pytest_tablebench.models import Reply, Request, Resolution
     from pytest_tablebench.running.provider_pool import ProviderPool
 
 COUNTED = 40
@@ -109,3 +111,64 @@ def cost_of(
         each = facts.batch_input_cost_per_token or each / 2
         output_cost = facts.batch_output_cost_per_token or output_cost / 2
     return prompt_tokens * each + completion * output_cost
+
+
+@dataclass(frozen=True)
+class AskPlan:
+    """The planned requests to a model.
+
+    Arguments:
+        questions: their number.
+        hits: those in the store.
+        prompt_tokens, completion_tokens, cost_usd: of the requests that are not stored, with
+            replies of maximal length; None if unknown.
+    """
+
+    model: str
+    questions: int
+    hits: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def calls(self) -> int:
+        """Requests that are not stored and must be paid."""
+        return self.questions - self.hits
+
+
+@dataclass
+class Spent:
+    """The calls and costs of this run, without replies from the store."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    """By model."""
+    failed: int = 0
+    """Requests without a reply."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    """Replies without token counts."""
+    cost_usd: float = 0.0
+    stopped: str | None = None
+    """The error that also prevents all other requests."""
+    unpriced: int = 0
+    """Replies without a cost."""
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The reasons for which servers refused parameters, by model and parameter."""
+
+    def add(self, model: str, outcome: Reply | ModelError) -> None:
+        """Count the outcome of a request."""
+        if isinstance(outcome, ModelError):
+            self.failed += 1
+            if outcome.whole_run or outcome.reason in {"budget", STOPPED}:
+                self.stopped = str(outcome)
+            return
+        if outcome.from_store:
+            return
+        self.calls[model] += 1
+        self.prompt_tokens += outcome.prompt_tokens or 0
+        self.completion_tokens += outcome.completion_tokens or 0
+        self.uncounted += None in (outcome.prompt_tokens, outcome.completion_tokens)
+        self.cost_usd = fsum([self.cost_usd, outcome.cost_usd or 0.0])
+        self.unpriced += outcome.cost_usd is None

@@ -26,7 +26,6 @@ from pytest_tablebench.results.record import ASSERTION, Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
-from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.correcting import (
     Correcting,
@@ -36,6 +35,7 @@ from pytest_tablebench.running.correcting import (
 from pytest_tablebench.running.correction_files import option_file
 from pytest_tablebench.running.judging import Scorer
 from pytest_tablebench.running.name_checks import check_names
+from pytest_tablebench.running.pricing import AskPlan
 from pytest_tablebench.running.rejudge._judge import judge_client, totals_with
 from pytest_tablebench.running.rejudge._replay import (
     SAME,

@@ -37,7 +37,7 @@ from pytest_tablebench.results.record import (
 )
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts
-from pytest_tablebench.running.generating import CaseAsk, ModelClient
+from pytest_tablebench.running.asking import CaseAsk, ModelClient
 from pytest_tablebench.running.judging import Scorer, not_judged, of_metric
 from pytest_tablebench.running.perturbing import scored_example
 from pytest_tablebench.running.rejudge._judge import with_judge_steps
@@ -326,7 +326,7 @@ class Replay:
                     if step.model is None and self.judge is None:
                         raise NotJudgedError("the run had no judge", no_judge=True)
                     judged.is_asked |= step.model is None
-                    outcome = yield CaseAsk(step, record, about, number)
+                    outcome = yield CaseAsk(**vars(step), case=record, about=about, number=number)
                 else:
                     outcome = yield step
             except (ModelError, NotJudgedError) as error:
