@@ -1,4 +1,4 @@
-"""Tokens and price of requests: planned ones, and those of a command that were paid."""
+"""Tokens and price of requests: of planned ones, and of those that a command has paid."""
 
 from __future__ import annotations
 

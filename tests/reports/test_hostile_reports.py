@@ -54,9 +54,9 @@ from pytest_tablebench.reports.store import store_report, verification_report
 from pytest_tablebench.reports.summary import closing_blocks
 from pytest_tablebench.results.judges import Agreement, Flip, Flips
 from pytest_tablebench.results.run import Run, load_run
-from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.model_listing import ListedModel
 from pytest_tablebench.running.plan import ModelPlan
+from pytest_tablebench.running.pricing import AskPlan
 from pytest_tablebench.running.rejudge import Rejudged
 from tests.support.run_folders import GRID, record, write_run
 
