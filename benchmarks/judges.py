@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_tablebench.claims.labelled_mean import corrected_mean, plain_values
+from pytest_tablebench.claims._labelled_mean import corrected_mean, plain_values
 
 JUDGES = ("unbiased", "lenient", "length", "marks")
 """Errors at random; only wrong answers called right; long answers favoured, which are more often

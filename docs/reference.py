@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench import hookspecs
-from pytest_tablebench.claims.claim import Claim, examples_needed
+from pytest_tablebench.claims._claim import Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments
 from pytest_tablebench.claims.gates._power import TABLE_CORRELATION
 from pytest_tablebench.cli import make_parser

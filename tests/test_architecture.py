@@ -155,6 +155,21 @@ def imported_modules(path: Path) -> Iterator[str]:
         yield from names.intersection(inner)
 
 
+BY_NAME = {"hooks.collection", "executors.local.broker", "interchange.every_eval_ever"}
+"""Modules that are started, or found, by their names."""
+
+
+def test_a_module_that_only_its_room_imports_begins_with_an_underscore() -> None:
+    files = {name: path for name, path in modules() if path.name != "__init__.py"}
+    rooms: dict[str, set[str]] = {name: set() for name in files}
+    for name, path in modules():
+        for other in imported_modules(path):
+            if other in files and other != name:
+                rooms[other].add(name.partition(".")[0])
+    own = {name for name, users in rooms.items() if users == {name.partition(".")[0]}}
+    assert {name for name in own if "._" not in name} == BY_NAME
+
+
 def test_a_circle_of_imports_is_one_group_of_modules() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
     assert circles(graph) == {("a", "b", "c")}

@@ -15,10 +15,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.audit.agreement import VOTERS_TO_ESTIMATE, Doubt, VoteEstimates, agreement_of
-from pytest_tablebench.audit.ballots import AuditedExample, Ballot
-from pytest_tablebench.audit.collect import Collected, collect
-from pytest_tablebench.audit.evidence import REASONS, derived_answer
+from pytest_tablebench.audit._agreement import (
+    VOTERS_TO_ESTIMATE,
+    Doubt,
+    VoteEstimates,
+    agreement_of,
+)
+from pytest_tablebench.audit._ballots import AuditedExample, Ballot
+from pytest_tablebench.audit._collect import Collected, collect
+from pytest_tablebench.audit._evidence import REASONS, derived_answer
 from pytest_tablebench.audit.suspects import Evidence, Suspect
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.metrics.normal_form import normal_form

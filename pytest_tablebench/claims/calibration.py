@@ -8,8 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pytest_tablebench.claims.estimate import Estimate, estimate
-from pytest_tablebench.claims.labelled_mean import (
+from pytest_tablebench.claims._labelled_mean import (
     FEWEST_LABELS,
     LabelledMean,
     RoganGladen,
@@ -18,6 +17,7 @@ from pytest_tablebench.claims.labelled_mean import (
     plain_values,
     rogan_gladen,
 )
+from pytest_tablebench.claims.estimate import Estimate, estimate
 from pytest_tablebench.claims.people import kappa
 from pytest_tablebench.results.judged_cases import JudgedCase
 from pytest_tablebench.results.labelled_cases import LabelledCases, expected_half_width, mark_bin

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.claims.clusters import ClusteredMean, combined, numbered
+from pytest_tablebench.claims._clusters import ClusteredMean, combined, numbered
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.util.arrays import np
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.claims.clusters import ClusteredMean, combined, numbered
+from pytest_tablebench.claims._clusters import ClusteredMean, combined, numbered
 from pytest_tablebench.claims.estimate import Estimate, moments, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_tablebench.documents.canvas import (
+from pytest_tablebench.documents._canvas import (
     BLUE,
     GREY,
     INK,

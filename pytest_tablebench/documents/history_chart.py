@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.documents.canvas import (
+from pytest_tablebench.documents._canvas import (
     BLUE,
     GREY,
     ORANGE,

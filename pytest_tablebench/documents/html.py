@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.documents.canvas import Plot
+from pytest_tablebench.documents._canvas import Plot
 from pytest_tablebench.documents.charts import draw
 from pytest_tablebench.documents.document import (
     Block,

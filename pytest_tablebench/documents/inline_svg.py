@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from pytest_tablebench.documents.canvas import Plot
+from pytest_tablebench.documents._canvas import Plot
 
 _STYLE = re.compile(r' style="([^"<>]*)"')
 _KEPT = {

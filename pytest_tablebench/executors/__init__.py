@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.executors.protocol import Executor, Outcome, Work
+    from pytest_tablebench.executors._protocol import Executor, Outcome, Work
 
 __all__ = ["Executor", "Outcome", "Work"]
 
 # Processes of the engine import this package and need none of these names.
-__getattr__ = lazily(__name__, {"protocol": __all__})
+__getattr__ = lazily(__name__, {"_protocol": __all__})

@@ -1,7 +1,7 @@
 """Questions about a table with structure and about its twin.
 
-In a twin whole parts are exchanged (`tables.hierarchy.rearranged`), and every answer stays the same. A
-model that answers only one of the two correctly reads positions, not the structure.
+In a twin whole parts are exchanged (`tables.hierarchy.rearranged`), and every answer stays the
+same. A model that answers only one of the two correctly reads positions, not the structure.
 """
 
 from __future__ import annotations

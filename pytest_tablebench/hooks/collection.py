@@ -248,8 +248,8 @@ def pytest_collection_modifyitems(
     case_session = config.stash[CASE_SESSION]
     if not case_session.is_used:
         return (yield)
+    from pytest_tablebench.hooks._package_suites import added_items
     from pytest_tablebench.hooks.items import arrange, name_checks
-    from pytest_tablebench.hooks.package_suites import added_items
 
     items.extend(added_items(session, case_session.settings))
     case_session.cases.tests = name_checks(items)
@@ -307,7 +307,7 @@ def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
 
 def _start_run(session: Alone | Worker) -> None:
     if getattr(session.config.option, "allure_report_dir", None):
-        from pytest_tablebench.hooks import allure
+        from pytest_tablebench.hooks import _allure as allure
         from pytest_tablebench.reports.allure import ALL_UP_TO
 
         # Above this number Allure's site would not open.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.hooks.escaping import HarmlessWarnings
+from pytest_tablebench.hooks._escaping import HarmlessWarnings
 from pytest_tablebench.hooks.keys import CASE_SESSION, SESSION
 
 if TYPE_CHECKING:
-    from pytest_tablebench.hooks.reporting import ReportingHooks
+    from pytest_tablebench.hooks._reporting import ReportingHooks
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import Session
     from pytest_tablebench.session.controller import Controller
@@ -29,8 +29,8 @@ def make_worker(config: pytest.Config, settings: Settings) -> None:
     from pytest_tablebench.session.worker import Worker
 
     def register() -> None:
-        from pytest_tablebench.hooks.crashes import RunningCases
-        from pytest_tablebench.hooks.xdist import WorkerHooks
+        from pytest_tablebench.hooks._crashes import RunningCases
+        from pytest_tablebench.hooks._xdist import WorkerHooks
 
         _register(session, in_worker=True)
         config.pluginmanager.register(WorkerHooks(session), "tablebench-worker")
@@ -47,28 +47,28 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
 
     Raises `SettingsError` for options that cannot work.
     """
-    from pytest_tablebench.hooks.terminal import TerminalHooks
+    from pytest_tablebench.hooks._terminal import TerminalHooks
 
     def register() -> None:
         _register(session, in_worker=False)
 
     def compare_snapshots() -> None:
         if settings.compares_snapshots:
-            from pytest_tablebench.hooks.snapshots import SnapshotHooks
+            from pytest_tablebench.hooks._snapshots import SnapshotHooks
 
             config.pluginmanager.register(SnapshotHooks(session), "tablebench-snapshots")
 
     session: Alone | Controller
     reporting: ReportingHooks
     if _is_controller(config):
-        from pytest_tablebench.hooks.xdist import ControllerHooks, ControllerReporting
+        from pytest_tablebench.hooks._xdist import ControllerHooks, ControllerReporting
         from pytest_tablebench.session.controller import Controller
 
         session = Controller(config, settings, register, compare_snapshots)
         config.pluginmanager.register(ControllerHooks(session), "tablebench-xdist")
         reporting = ControllerReporting(session)
     else:
-        from pytest_tablebench.hooks.reporting import AloneReporting
+        from pytest_tablebench.hooks._reporting import AloneReporting
         from pytest_tablebench.session.alone import Alone
 
         session = Alone(config, settings, register, compare_snapshots)
@@ -76,8 +76,8 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         reporting = AloneReporting(session)
     config.stash[SESSION] = session
     if settings.command_line_keys:
+        from pytest_tablebench.hooks._rootdir import check_rootdir
         from pytest_tablebench.hooks.preparation import check_given_names
-        from pytest_tablebench.hooks.rootdir import check_rootdir
 
         check_rootdir(config, settings)
         check_given_names(session)
@@ -92,6 +92,6 @@ def _register(session: Session, *, in_worker: bool) -> None:
     manager = session.config.pluginmanager
     manager.register(HarmlessWarnings())
     if session.settings.explicit:
-        from pytest_tablebench.hooks.trimming import ReportTrimmer
+        from pytest_tablebench.hooks._trimming import ReportTrimmer
 
         manager.register(ReportTrimmer(session.config, worker=in_worker))

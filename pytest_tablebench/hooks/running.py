@@ -6,8 +6,8 @@ from collections.abc import Generator
 
 import pytest
 
+from pytest_tablebench.hooks._escaping import escape_report
 from pytest_tablebench.hooks.collection import is_ours
-from pytest_tablebench.hooks.escaping import escape_report
 from pytest_tablebench.hooks.items import case_of
 from pytest_tablebench.hooks.keys import CALLED, CASE_SESSION, RUN
 from pytest_tablebench.session.pytest_modes import runs_no_test
@@ -46,7 +46,7 @@ def pytest_runtest_makereport(
         return (yield)
     run = item.stash.get(RUN, None)
     if run is not None and call.excinfo is not None:
-        from pytest_tablebench.hooks.outcomes import spare_traceback
+        from pytest_tablebench.hooks._outcomes import spare_traceback
 
         spare_traceback(item, run, call.excinfo.value)
     report = yield
@@ -61,7 +61,7 @@ def pytest_runtest_makereport(
             report.tablebench_skipped = True  # type: ignore[attr-defined]
     if run is None:
         return report
-    from pytest_tablebench.hooks.outcomes import FAILED_PARTS, annotate, annotate_part
+    from pytest_tablebench.hooks._outcomes import FAILED_PARTS, annotate, annotate_part
 
     if call.when == "teardown":
         del item.stash[RUN]

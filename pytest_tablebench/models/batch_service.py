@@ -15,18 +15,18 @@ from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import RedirectRefused
 from pytest_tablebench.models._completions import FailedReply, read_completion, sound_usage
-from pytest_tablebench.models.base import Reply, limited
-from pytest_tablebench.models.litellm_facts import tokens_of
-from pytest_tablebench.models.litellm_model import LiteLLMModel
-from pytest_tablebench.models.model_table import flat_price, model_table
-from pytest_tablebench.models.openai_providers import (
+from pytest_tablebench.models._openai_providers import (
     PROVIDERS,
     Unforeseen,
     WireProvider,
     body_fields,
     check_model,
 )
-from pytest_tablebench.models.openai_requests import first_of, tls_of
+from pytest_tablebench.models._openai_requests import first_of, tls_of
+from pytest_tablebench.models.base import Reply, limited
+from pytest_tablebench.models.litellm_facts import tokens_of
+from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.models.model_table import flat_price, model_table
 from pytest_tablebench.models.openai_wire import reply_in
 
 if TYPE_CHECKING:

@@ -13,6 +13,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
+from pytest_tablebench.models._openai_providers import (
+    Unforeseen,
+    body_fields,
+    check_model,
+    fixed_temperature,
+    wire_model,
+)
 from pytest_tablebench.models._tokenizers import STANDS_FOR, text_tokens, tokenizer_of
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
@@ -24,13 +31,6 @@ from pytest_tablebench.models.model_table import (
     litellm_version,
     positive_number,
     reads_pictures,
-)
-from pytest_tablebench.models.openai_providers import (
-    Unforeseen,
-    body_fields,
-    check_model,
-    fixed_temperature,
-    wire_model,
 )
 
 # litellm logs in at these providers when it looks up facts about a model.

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.papers._realhit import TASKS
+from pytest_tablebench.papers._skills import BEST_SUBTASK, skills_of
 from pytest_tablebench.papers.canvas import (
     GREY,
     MARKERS,
@@ -19,8 +21,6 @@ from pytest_tablebench.papers.canvas import (
     value_of,
     write_words,
 )
-from pytest_tablebench.papers.realhit import TASKS
-from pytest_tablebench.papers.skills import BEST_SUBTASK, skills_of
 from pytest_tablebench.papers.table import Tree, all_keys
 from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.table_map import MappedTable

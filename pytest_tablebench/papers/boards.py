@@ -11,13 +11,13 @@ from itertools import combinations
 from typing import Any
 
 from pytest_tablebench.metrics import corpus_bleu
-from pytest_tablebench.papers.published import beside_published, paper, published, shares
-from pytest_tablebench.papers.realhit import realhit_ablations, realhit_leaderboard, realhit_means
+from pytest_tablebench.papers._published import beside_published, paper, published, shares
+from pytest_tablebench.papers._realhit import realhit_ablations, realhit_leaderboard, realhit_means
+from pytest_tablebench.papers._skills import treb_leaderboard
+from pytest_tablebench.papers._torr import leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.papers.runs import runs_by_mode
-from pytest_tablebench.papers.skills import treb_leaderboard
 from pytest_tablebench.papers.structure import Marks, realhit_tables
 from pytest_tablebench.papers.table import PaperTable, Row, captioned
-from pytest_tablebench.papers.torr import leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.figures import mean_parts, plain_mean
 from pytest_tablebench.results.judges import agreement_of

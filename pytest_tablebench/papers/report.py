@@ -11,19 +11,19 @@ from typing import Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.markdown import escaped_text
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.papers.analyses.agreement import benchmark_growth
+from pytest_tablebench.papers._published import open_groups
+from pytest_tablebench.papers._realhit import serializer_means
+from pytest_tablebench.papers._skills import skill_analysis
+from pytest_tablebench.papers._torr import SINGLE
+from pytest_tablebench.papers.analyses._agreement import benchmark_growth
 from pytest_tablebench.papers.analyses.analyse import analyse, further_figures
 from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.papers.boards import BOARDS, JUDGES, boards_of
 from pytest_tablebench.papers.plots import WHOLE, write_plots
-from pytest_tablebench.papers.published import open_groups
-from pytest_tablebench.papers.realhit import serializer_means
 from pytest_tablebench.papers.runs import differences, run_remarks, runs_by_mode
-from pytest_tablebench.papers.skills import skill_analysis
 from pytest_tablebench.papers.structure import Marks, mapped_tables
 from pytest_tablebench.papers.table import PaperTable, Tree, table_blocks, write_table
 from pytest_tablebench.papers.tables import paper_tables
-from pytest_tablebench.papers.torr import SINGLE
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.entries import parsed_json

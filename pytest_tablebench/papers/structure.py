@@ -9,8 +9,8 @@ from math import ceil
 from pathlib import Path, PurePosixPath
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.papers.published import Noted, beside_published, published
-from pytest_tablebench.papers.realhit import BENCHMARK, LONG
+from pytest_tablebench.papers._published import Noted, beside_published, published
+from pytest_tablebench.papers._realhit import BENCHMARK, LONG
 from pytest_tablebench.papers.table import PaperTable, Printed, Row, captioned
 from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.run import Run

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_tablebench.papers._realhit import serializer_tables
+from pytest_tablebench.papers._skills import skill_tables
 from pytest_tablebench.papers.analyses import winners
-from pytest_tablebench.papers.analyses.agreement import equivalences
+from pytest_tablebench.papers.analyses._agreement import equivalences
 from pytest_tablebench.papers.analyses.contrasts import NO_BASELINE
-from pytest_tablebench.papers.realhit import serializer_tables
-from pytest_tablebench.papers.skills import skill_tables
 from pytest_tablebench.papers.structure import map_tables
 from pytest_tablebench.papers.table import (
     ALL,

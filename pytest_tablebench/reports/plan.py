@@ -15,8 +15,8 @@ from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import duration
 from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import writing
+from pytest_tablebench.reports._same_question import setting_plan
 from pytest_tablebench.reports.retirement import retirement_line
-from pytest_tablebench.reports.same_question import setting_plan
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted

@@ -152,7 +152,7 @@ def _write_summary(
     *,
     page: bool,
 ) -> list[str]:
-    from pytest_tablebench.reports.github import summary_markdown, write_summary
+    from pytest_tablebench.reports._github import summary_markdown, write_summary
 
     folder_text, on_github = (
         summary_markdown(

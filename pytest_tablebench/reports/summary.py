@@ -9,9 +9,9 @@ from pytest_tablebench.claims.summary import Spread, informative_checks, same_me
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import memory_lines, number, percent, reasons_text
+from pytest_tablebench.reports._replies import reply_lines, thinking_lines
+from pytest_tablebench.reports._same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.labels import judged_lines
-from pytest_tablebench.reports.replies import reply_lines, thinking_lines
-from pytest_tablebench.reports.same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     cluster_lines,
     corrected_blocks,

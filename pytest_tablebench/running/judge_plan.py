@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
-from pytest_tablebench.running.conversation import follow
+from pytest_tablebench.running._conversation import follow
+from pytest_tablebench.running._limits import stored
 from pytest_tablebench.running.judging import request_of
-from pytest_tablebench.running.limits import stored
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example

@@ -14,8 +14,8 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Message, Request
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running.prompt_cut import cut_messages
-from pytest_tablebench.running.route import Route
+from pytest_tablebench.running._prompt_cut import cut_messages
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.scoring import (
     Grading,
     ScoredReply,

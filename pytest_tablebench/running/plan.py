@@ -11,8 +11,8 @@ from pytest_tablebench.config.efforts import by_effort
 from pytest_tablebench.errors import PAID_WITHOUT_ANSWER, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models.litellm_facts import may_be_direct
-from pytest_tablebench.running.conversation import follow
-from pytest_tablebench.running.limits import stored
+from pytest_tablebench.running._conversation import follow
+from pytest_tablebench.running._limits import stored
 from pytest_tablebench.running.pricing import Prompt, cost_of, prompt_of, tokens_and_price
 from pytest_tablebench.strategies import rounds_of
 from pytest_tablebench.util.names import counted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.models import picture_size, picture_tokens
-from pytest_tablebench.running.limits import limit_of
+from pytest_tablebench.running._limits import limit_of
 from pytest_tablebench.serializers.content import images_of
 
 if TYPE_CHECKING:

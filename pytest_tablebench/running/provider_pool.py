@@ -21,11 +21,11 @@ from pytest_tablebench.models import (
     LiteLLMModel,
     Resolution,
 )
+from pytest_tablebench.running._limits import limit_of, limits_of, room_for
+from pytest_tablebench.running._model_facts import Refusals, Resolutions
+from pytest_tablebench.running._prompt_cut import RESERVED_TOKENS
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.endpoints import endpoint, key_fault
-from pytest_tablebench.running.limits import limit_of, limits_of, room_for
-from pytest_tablebench.running.model_facts import Refusals, Resolutions
-from pytest_tablebench.running.prompt_cut import RESERVED_TOKENS
-from pytest_tablebench.running.route import Route
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.executors.local.providers import Reference
     from pytest_tablebench.models import Provider
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running.limits import Limit
+    from pytest_tablebench.running._limits import Limit
     from pytest_tablebench.store import Store
 
 

@@ -21,15 +21,15 @@ from pytest_tablebench.errors import (
     SmallPoolError,
     described,
 )
+from pytest_tablebench.running._conversation import ConversationDriver, Conversations
+from pytest_tablebench.running._lookup import PictureKeeper, StepLookup
+from pytest_tablebench.running._prefetch import PrefetchWindow
+from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.correction_files import correction_files
 from pytest_tablebench.running.judging import Scorer, metric_params, of_metric, prompt_digest
-from pytest_tablebench.running.lookup import PictureKeeper, StepLookup
-from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.util.names import counted
 

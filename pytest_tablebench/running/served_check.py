@@ -11,7 +11,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.running.limits import stored
+from pytest_tablebench.running._limits import stored
 from pytest_tablebench.serializers.content import images_of
 from pytest_tablebench.util.names import shortened
 

@@ -36,7 +36,7 @@ class Alone(CaseRunner, RunKeeper):
 
     def start_run(self) -> None:
         """Start the engine, make the plan, open the run folder. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans, served_checks  # slow to import
+        from pytest_tablebench.session._planning import model_plans, served_checks  # slow to import
 
         self.begin()
         cases, run, plan_only = self.cases, self.run, self.settings.plan

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.provider_pool import ProviderPool
+    from pytest_tablebench.session._ending import RunEnding
+    from pytest_tablebench.session._kept_run import KeptRun
+    from pytest_tablebench.session._verdict import Verdicts
     from pytest_tablebench.session.case_messages import CaseMessages
     from pytest_tablebench.session.cases import Cases
-    from pytest_tablebench.session.ending import RunEnding
-    from pytest_tablebench.session.kept_run import KeptRun
-    from pytest_tablebench.session.verdict import Verdicts
 
 
 SELECTING = {
@@ -98,7 +98,7 @@ class Session:
         """
         settings = self.settings
         if self.verdicts is None and (settings.gates or settings.baseline or settings.stop_rule):
-            from pytest_tablebench.session.verdict import Verdicts
+            from pytest_tablebench.session._verdict import Verdicts
 
             verdicts = Verdicts(settings, self.registry, self.axes)
             if settings.baseline is not None:
@@ -203,7 +203,7 @@ class RunKeeper(Session):
         """The run that this process keeps, at first without its folder. Thread-safe."""
         with self._run_lock:
             if self._run is None:
-                from pytest_tablebench.session.kept_run import KeptRun, run_paths
+                from pytest_tablebench.session._kept_run import KeptRun, run_paths
 
                 _ = self.notices
                 now = datetime.now(UTC).astimezone()
@@ -221,13 +221,13 @@ class RunKeeper(Session):
     @cached_property
     def ending(self) -> RunEnding:
         """Decides the run, early or at its end, and writes its reports."""
-        from pytest_tablebench.session.ending import RunEnding
+        from pytest_tablebench.session._ending import RunEnding
 
         folder = getattr(self.config.option, "allure_report_dir", None)
         return RunEnding(self.run, self.verdicts, Path(folder) if folder else None)
 
     def _check_records(self, baseline: Path) -> None:
-        from pytest_tablebench.session.verdict import check_recorded
+        from pytest_tablebench.session._verdict import check_recorded
 
         check_recorded(baseline)
 

@@ -17,13 +17,13 @@ from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.session.messages import EngineNeeds
+from pytest_tablebench.session._messages import EngineNeeds
 from pytest_tablebench.store import may_have_answers
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors.local import LaneConfig
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.session.verdict import Verdicts
+    from pytest_tablebench.session._verdict import Verdicts
 
 
 @dataclass(frozen=True)

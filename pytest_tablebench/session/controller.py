@@ -12,8 +12,7 @@ from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.session.base import RunKeeper, selected_by
-from pytest_tablebench.session.messages import (
+from pytest_tablebench.session._messages import (
     CallsExpected,
     CaseAhead,
     EngineNeeds,
@@ -23,6 +22,7 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
+from pytest_tablebench.session.base import RunKeeper, selected_by
 from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.session.sharing import SHARED, shared_values
 

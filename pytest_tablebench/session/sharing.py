@@ -65,7 +65,7 @@ def _kept_run(settings: Settings, config: pytest.Config) -> RunFacts | None:
     if settings.results is None:
         return None
     from pytest_tablebench.results import read_facts
-    from pytest_tablebench.session.kept_run import run_paths
+    from pytest_tablebench.session._kept_run import run_paths
 
     paths = run_paths(settings, config.invocation_params.dir, datetime.now(UTC))
     for path in paths.values():

@@ -15,9 +15,7 @@ from pluggy import PluggyTeardownRaisedWarning
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.session.base import CaseRunner
-from pytest_tablebench.session.controller import CHANNEL, EACH
-from pytest_tablebench.session.messages import (
+from pytest_tablebench.session._messages import (
     CallsExpected,
     CaseAhead,
     EngineNeeds,
@@ -28,6 +26,8 @@ from pytest_tablebench.session.messages import (
     decode,
     encode,
 )
+from pytest_tablebench.session.base import CaseRunner
+from pytest_tablebench.session.controller import CHANNEL, EACH
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
@@ -72,7 +72,7 @@ class Worker(CaseRunner):
 
     def start_run(self) -> None:
         """Receive the run folders, and send the selection. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans, served_checks  # slow to import
+        from pytest_tablebench.session._planning import model_plans, served_checks  # slow to import
 
         cases = self.cases
         if self.settings.store or self.settings.readonly_stores:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables._workbook_package import MAX_COVERED, MAX_FILLED
 from pytest_tablebench.tables.hierarchy.grid import check_size
-from pytest_tablebench.tables.workbook_package import MAX_COVERED, MAX_FILLED
 from pytest_tablebench.util.names import shortened, unknown_name
 
 if TYPE_CHECKING:

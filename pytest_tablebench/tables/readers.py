@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
+from pytest_tablebench.tables._workbook_package import checked_workbook, is_package
+from pytest_tablebench.tables._workbook_texts import restore_texts
 from pytest_tablebench.tables.content import AnyTable, Cell
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.text_files import has_line_end, read_bytes, read_text, to_path
-from pytest_tablebench.tables.workbook_package import checked_workbook, is_package
-from pytest_tablebench.tables.workbook_texts import restore_texts
 from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.number_formats import shown_text
+from pytest_tablebench.tables._number_formats import shown_text
 from pytest_tablebench.tables.readers import cell_value
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ class Table(TableContent):
 
         A single table returns itself. See `hierarchy.parts` for the rules.
         """
-        from pytest_tablebench.tables.hierarchy import parts
+        from pytest_tablebench.tables.hierarchy import _parts as parts
 
         return parts.parts_of(self)
 
@@ -141,7 +141,7 @@ class Table(TableContent):
         times ISO text, other objects (decimals, periods, …) their text. Raises `TableError` for a
         column MultiIndex, which a flat table cannot represent.
         """
-        from pytest_tablebench.tables import frames
+        from pytest_tablebench.tables import _frames as frames
 
         return frames.read_pandas(cls, frame, title=title)
 
@@ -150,6 +150,6 @@ class Table(TableContent):
 
         pandas infers the column types, so None next to numbers becomes NaN.
         """
-        from pytest_tablebench.tables import frames
+        from pytest_tablebench.tables import _frames as frames
 
         return frames.to_pandas(self)

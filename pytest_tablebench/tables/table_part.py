@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import AnyTable, Cell
-from pytest_tablebench.tables.hierarchy import parts
-from pytest_tablebench.tables.hierarchy.shape import is_numeric, is_year
+from pytest_tablebench.tables.hierarchy import _parts as parts
+from pytest_tablebench.tables.hierarchy._shape import is_numeric, is_year
 
 _RANGE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6}):([A-Z]{1,3})([1-9]\d{0,6})", re.IGNORECASE)
 _DEEPEST = 8

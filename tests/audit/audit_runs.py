@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.audit.ballots import AuditedExample
+from pytest_tablebench.audit._ballots import AuditedExample
 from pytest_tablebench.datasets import Example, row_digest
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.results import Record, RunFolder

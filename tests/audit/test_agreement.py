@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.audit.agreement import agreement_of
-from pytest_tablebench.audit.ballots import Ballot, options_of
+from pytest_tablebench.audit._agreement import agreement_of
+from pytest_tablebench.audit._ballots import Ballot, options_of
 
 ACCURACY = {"a": 0.6, "b": 0.75, "c": 0.9}
 

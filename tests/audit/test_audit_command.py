@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.audit.collect import add_other
+from pytest_tablebench.audit._collect import add_other
 from pytest_tablebench.audit.ranking import audit_runs
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets import Example, row_digest

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.audit.ballots import AuditedExample, OtherAnswer
-from pytest_tablebench.audit.evidence import (
+from pytest_tablebench.audit._ballots import AuditedExample, OtherAnswer
+from pytest_tablebench.audit._evidence import (
     REASONS,
     absence,
     derivation,
@@ -18,7 +18,7 @@ from pytest_tablebench.audit.evidence import (
     programs,
     units,
 )
-from pytest_tablebench.audit.table_faults import fault_of, unequal_totals
+from pytest_tablebench.audit._table_faults import fault_of, unequal_totals
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.tables.table import Table

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from pytest_tablebench.claims.calibration import (
-    calibrate,
-    corrected_cases,
-    family,
-    judged_figures,
-)
-from pytest_tablebench.claims.labelled_mean import (
+from pytest_tablebench.claims._labelled_mean import (
     LabelledMean,
     combined,
     corrected_mean,
     plain_values,
     rogan_gladen,
+)
+from pytest_tablebench.claims.calibration import (
+    calibrate,
+    corrected_cases,
+    family,
+    judged_figures,
 )
 from pytest_tablebench.claims.people import kappa, krippendorff, people_agreement
 from pytest_tablebench.results.judged_cases import JudgedCase

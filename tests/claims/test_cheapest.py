@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from pytest_tablebench.claims.cheapest import choose
+from pytest_tablebench.claims._cheapest import choose
 from pytest_tablebench.claims.gates import judge_gates
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.axes import AXES
-from pytest_tablebench.reports.same_question import setting_lines
+from pytest_tablebench.reports._same_question import setting_lines
 
 EFFORT = next(axis for axis in AXES if axis.name == "effort")
 

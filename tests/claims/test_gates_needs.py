@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_tablebench.claims.claim import Claim, examples_needed
+from pytest_tablebench.claims._claim import Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments, interval
 from pytest_tablebench.claims.gates import GateResult, judge_gates, plan_gates, stored_results
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_tablebench.datasets.folder import _lines
 from pytest_tablebench.datasets.folder import workbook as folder_workbook
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.tables import workbook_package
+from pytest_tablebench.tables import _workbook_package as workbook_package
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import (
     asked,

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_tablebench.documents.canvas import BLUE, ORANGE
+from pytest_tablebench.documents._canvas import BLUE, ORANGE
 from pytest_tablebench.documents.charts import (
     band_plot,
     histogram_plot,

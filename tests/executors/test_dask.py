@@ -28,7 +28,7 @@ from pytest_tablebench.executors.local._metrics import grade_body
 from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Message, Reply, Request
-from pytest_tablebench.running.lookup import PROGRAMS
+from pytest_tablebench.running._lookup import PROGRAMS
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.store import Store
 from tests.support import broker_site

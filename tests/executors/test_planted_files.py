@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.executors._protocol import Outcome, Work
 from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig, LocalExecutor
-from pytest_tablebench.executors.protocol import Outcome, Work
 from pytest_tablebench.models import Message, Reply, Request
 from tests.support.openai_server import OpenAIServer, Received, text
 

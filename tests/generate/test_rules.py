@@ -22,9 +22,9 @@ from pytest_tablebench.generate.rules import (
 from pytest_tablebench.generate.rules._answers import ANSWERS, plain_answer
 from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._draw import DRAWS
+from pytest_tablebench.generate.rules._generate import written_answer
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
-from pytest_tablebench.generate.rules.generate import written_answer
 from pytest_tablebench.tables.table import Table
 
 PRICES = Table(

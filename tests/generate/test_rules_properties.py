@@ -18,7 +18,7 @@ from pytest_tablebench.generate.rules import (
     Pair,
     RuleGenerator,
 )
-from pytest_tablebench.generate.rules.generate import CHANGES
+from pytest_tablebench.generate.rules._generate import CHANGES
 from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table

@@ -12,8 +12,8 @@ import pytest
 from pytest_tablebench import cli
 from pytest_tablebench.commands.outputs import print_lines, print_note
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.hooks.escaping import HarmlessWarnings, write_lines, write_title
-from pytest_tablebench.hooks.progress import ProgressLine
+from pytest_tablebench.hooks._escaping import HarmlessWarnings, write_lines, write_title
+from pytest_tablebench.hooks._progress import ProgressLine
 from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.util.notices import Notices, notice
 

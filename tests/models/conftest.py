@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.models._openai_providers import PROVIDERS
 from pytest_tablebench.models.litellm_model import CALL
-from pytest_tablebench.models.openai_providers import PROVIDERS
 from tests.support.calls import MODELS, Make, direct, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models.failures import Failures
+from pytest_tablebench.models._failures import Failures
 
 FAILURES = Failures("openai/m", "http://127.0.0.1:1/v1", 30)
 TAIL = "\n\nLiteLLM: model group 'm' failed with the error above. No fallback was attempted."

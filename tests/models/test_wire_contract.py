@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models import Request
+from pytest_tablebench.models._openai_providers import PARAMETERS, PROVIDERS
 from pytest_tablebench.models._sessions import close, direct_session
 from pytest_tablebench.models.model_table import TESTED, not_tested
-from pytest_tablebench.models.openai_providers import PARAMETERS, PROVIDERS
 from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.both_ways import HOSTED, MESSAGES, NAMES, Both, Fresh
 from tests.support.calls import QUIETLY, TESTED_LITELLM, plain
@@ -249,7 +249,7 @@ def test_an_untested_release_of_litellm_makes_all_calls(
     loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "pytest_tablebench.models.openai_providers.litellm_version", lambda: "9.9.9"
+        "pytest_tablebench.models._openai_providers.litellm_version", lambda: "9.9.9"
     )
     monkeypatch.setattr("pytest_tablebench.models.openai_wire.litellm_version", lambda: "9.9.9")
     openai_server.always(text("26"))

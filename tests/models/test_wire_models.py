@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models import litellm_facts
+from pytest_tablebench.models._openai_prices import price
+from pytest_tablebench.models._openai_providers import PROVIDERS, Unforeseen, body_fields
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_facts import count_tokens, resolve, tokens_of
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.model_table import model_table
-from pytest_tablebench.models.openai_prices import price
-from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, body_fields
 from tests.support.calls import QUIETLY, TESTED_LITELLM
 from tests.support.openai_server import OpenAIServer, error, nonsense, text
 from tests.support.wire_models import wire_models

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError, analyse
-from pytest_tablebench.papers.analyses.levels import families_by_name
+from pytest_tablebench.papers.analyses._levels import families_by_name
 from pytest_tablebench.results import Record
 from tests.support.score_grids import GAPS, figures, grids, quick, record, row, values
 

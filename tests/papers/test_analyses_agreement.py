@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench import SettingsError, analyse
-from pytest_tablebench.papers.analyses.agreement import benchmark_growth, equivalences
-from pytest_tablebench.papers.analyses.draws import Draws
+from pytest_tablebench.papers.analyses._agreement import benchmark_growth, equivalences
+from pytest_tablebench.papers.analyses._draws import Draws
 from pytest_tablebench.papers.analyses.grid import read_scores
 from tests.support.present import present
 from tests.support.score_grids import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.papers.published import published, published_name
+from pytest_tablebench.papers._published import published, published_name
 
 TORR = [line["model"] for line in published("torr_table2")]
 

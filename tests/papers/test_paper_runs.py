@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.documents.terminal import terminal_lines
-from pytest_tablebench.papers.published import open_groups, published
+from pytest_tablebench.papers._published import open_groups, published
+from pytest_tablebench.papers._torr import DATASETS, leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.papers.report import analysis_of
 from pytest_tablebench.papers.runs import (
     differences,
@@ -21,7 +22,6 @@ from pytest_tablebench.papers.table import (
     table_blocks,
 )
 from pytest_tablebench.papers.tables import paper_tables
-from pytest_tablebench.papers.torr import DATASETS, leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.tables.perturbations import GRID

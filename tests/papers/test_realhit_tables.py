@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.papers._task_plots import formats_figure, map_figure
-from pytest_tablebench.papers.published import published
-from pytest_tablebench.papers.realhit import (
+from pytest_tablebench.papers._published import published
+from pytest_tablebench.papers._realhit import (
     realhit_ablations,
     realhit_leaderboard,
     realhit_means,
     serializer_means,
 )
+from pytest_tablebench.papers._task_plots import formats_figure, map_figure
 from pytest_tablebench.papers.structure import read_marks, realhit_tables
 from pytest_tablebench.papers.table import captions
 from pytest_tablebench.results.run import Run, RunRow

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.papers.published import published
+from pytest_tablebench.papers._published import published
+from pytest_tablebench.papers._skills import treb_leaderboard
 from pytest_tablebench.papers.report import write_report
-from pytest_tablebench.papers.skills import treb_leaderboard
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.paper_runs import paper_run
@@ -77,8 +77,8 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
         ("pot", "", ""),
     ]
     assert (tmp_path / "report" / "treb_leaderboard.md").is_file()
+    from pytest_tablebench.papers._skills import skill_analysis
     from pytest_tablebench.papers.plots import write_plots
-    from pytest_tablebench.papers.skills import skill_analysis
 
     analysis = {"skills": skill_analysis(runs, "treb")}
     drawn = write_plots(analysis, tmp_path, ["skills"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from pytest_tablebench.papers.skills import BEST_SKILL, BEST_SUBTASK, MEAN, by_skill
+from pytest_tablebench.papers._skills import BEST_SKILL, BEST_SUBTASK, MEAN, by_skill
 from pytest_tablebench.results.run import RunRow
 
 

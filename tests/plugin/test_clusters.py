@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
-from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.reports.leaderboard import write_leaderboard
 from pytest_tablebench.results.run import load_run
 from tests.support.own_folders import write_folder

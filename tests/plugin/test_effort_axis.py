@@ -13,7 +13,7 @@ import pytest
 from pytest_tablebench import read_run
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.merge import read_merge
-from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from pytest_tablebench.results import read_facts
-from pytest_tablebench.session import kept_run
+from pytest_tablebench.session import _kept_run as kept_run
 from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, read_lines
 
@@ -35,7 +35,7 @@ def test_runs_in_the_same_second_have_folders_of_their_own(bench):
 AT_THE_SAME_TIME = """
 import os
 
-import pytest_tablebench.session.kept_run as session
+import pytest_tablebench.session._kept_run as session
 
 choose = session.run_paths
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.hooks import trimming
+from pytest_tablebench.hooks import _trimming as trimming
 from pytest_tablebench.reports.progress import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
@@ -44,9 +44,9 @@ def table(result: pytest.RunResult) -> dict[str, list[str]]:
 
 
 COUNTING = """
-import pytest_tablebench.hooks.trimming
+import pytest_tablebench.hooks._trimming
 
-pytest_tablebench.hooks.trimming.EVERY = 10
+pytest_tablebench.hooks._trimming.EVERY = 10
 
 def pytest_sessionfinish(session):
     terminal = session.config.pluginmanager.getplugin("terminalreporter")

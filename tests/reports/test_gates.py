@@ -6,7 +6,7 @@ import re
 from html import unescape
 
 from pytest_tablebench.claims.gates import GateResult, judge_gates
-from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.reports.html._facts import verdict
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.page_files import page

@@ -18,7 +18,7 @@ from pytest_tablebench.claims.paired import PairedEstimate
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.documents.markdown import STEP_SUMMARY_LIMIT
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.github import (
+from pytest_tablebench.reports._github import (
     summary_markdown,
     write_summary,
 )

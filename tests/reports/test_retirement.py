@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.documents.terminal import terminal_lines
-from pytest_tablebench.reports.github import summary_markdown
+from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan import plan_report
 from pytest_tablebench.reports.retirement import SOON, retirement_line, retirement_lines

@@ -13,7 +13,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import RunFolder, folder, read_facts
 from pytest_tablebench.results.folder import claim_folder
-from pytest_tablebench.session.kept_run import KeptRun, run_paths
+from pytest_tablebench.session._kept_run import KeptRun, run_paths
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

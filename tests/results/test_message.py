@@ -12,7 +12,7 @@ from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, ReadRecord
 from pytest_tablebench.results.record import ScoreRow
-from pytest_tablebench.session.messages import (
+from pytest_tablebench.session._messages import (
     EngineNeeds,
     Refused,
     RunPlace,

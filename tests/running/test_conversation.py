@@ -14,10 +14,10 @@ from pytest_tablebench.metrics import POSTPROCESSORS, Judgement, Metric, Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running._conversation import ConversationDriver, Conversations, follow
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.conversation import ConversationDriver, Conversations, follow
 from pytest_tablebench.running.judging import Scorer
-from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Task
 
 Conversation = Generator[Step, Reply | Execution, str]

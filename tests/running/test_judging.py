@@ -16,12 +16,12 @@ from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running._conversation import ConversationDriver, Conversations
+from pytest_tablebench.running._lookup import StepLookup
+from pytest_tablebench.running._prefetch import PrefetchWindow
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.judging import Scorer, converses
-from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.prefetch import PrefetchWindow
-from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Direct, Task
 from tests.support.running_cases import completed
 

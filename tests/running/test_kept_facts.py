@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.models import LiteLLMModel, Resolution
 from pytest_tablebench.models.litellm_facts import facts_entry
-from pytest_tablebench.running.model_facts import Resolutions
+from pytest_tablebench.running._model_facts import Resolutions
 from pytest_tablebench.store import Store
 from pytest_tablebench.store.upkeep import survey
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.models import Message, Reply, Request, Resolution
-from pytest_tablebench.running.limits import Limit, Use, limits_of, room_for, settled
+from pytest_tablebench.running._limits import Limit, Use, limits_of, room_for, settled
 
 USUAL = {"temperature": 0, "max_tokens": 512}
 MARKED = Resolution(reasons=True, max_output_tokens=100_000)

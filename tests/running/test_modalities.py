@@ -10,9 +10,9 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.running import rendering
+from pytest_tablebench.running import _rendering as rendering
+from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.serializers import Content, Image, pictures, serialize
 from pytest_tablebench.serializers.content import images_of, text_of
 from pytest_tablebench.tables.table import Table

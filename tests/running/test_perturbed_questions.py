@@ -17,9 +17,9 @@ from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.documents.formats import memory_lines
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.metrics import Metric, Score, score
+from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.perturbing import example_perturber
-from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by, graded, judge_example
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.perturbations import PERTURBATIONS

@@ -15,11 +15,11 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running.conversation import ConversationDriver, Conversations
-from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.prefetch import PrefetchWindow
+from pytest_tablebench.running._conversation import ConversationDriver, Conversations
+from pytest_tablebench.running._lookup import StepLookup
+from pytest_tablebench.running._prefetch import PrefetchWindow
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.route import Route
 from pytest_tablebench.store import Store
 from pytest_tablebench.strategies import Direct, Task
 from tests.support.running_cases import completed

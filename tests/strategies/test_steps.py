@@ -14,11 +14,11 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.running._conversation import ConversationDriver, Conversations
+from pytest_tablebench.running._lookup import StepLookup
+from pytest_tablebench.running._prefetch import PrefetchWindow
+from pytest_tablebench.running._route import Route
 from pytest_tablebench.running.answer import step_records
-from pytest_tablebench.running.conversation import ConversationDriver, Conversations
-from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.prefetch import PrefetchWindow
-from pytest_tablebench.running.route import Route
 from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
 from tests.support.running_cases import completed

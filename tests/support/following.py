@@ -10,7 +10,7 @@ from pytest_tablebench.generate.pair import Pair, RejectedError
 from pytest_tablebench.generate.question_maker import Conversation, QuestionMaker
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Reply
-from pytest_tablebench.running.conversation import follow
+from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.tables.table import Table
 
 Value = TypeVar("Value")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.running._prefetch import PrefetchWindow
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.prefetch import PrefetchWindow
 
 
 def completed(window: PrefetchWindow, case: Case, position: int | None = None) -> CaseRun:

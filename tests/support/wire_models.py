@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_tablebench.models._openai_providers import PROVIDERS, Unforeseen, check_model
 from pytest_tablebench.models.model_table import model_table
-from pytest_tablebench.models.openai_providers import PROVIDERS, Unforeseen, check_model
 
 UNLISTED = ("test-model", "Qwen/Qwen2.5-7B-Instruct", "vendor/model-70b")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.tables.number_formats import shown_text
+from pytest_tablebench.tables._number_formats import shown_text
 
 MOMENT = dt.datetime(2024, 3, 5, 14, 7, 9)
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.claims.claim import decide
-from pytest_tablebench.claims.clusters import ClusteredMean, numbered
+from pytest_tablebench.claims._claim import decide
+from pytest_tablebench.claims._clusters import ClusteredMean, numbered
 from pytest_tablebench.claims.estimate import (
     EQUAL,
     Moments,

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from pytest_tablebench.claims.claim import State, decide
+from pytest_tablebench.claims._claim import State, decide
 from pytest_tablebench.claims.estimate import (
     Moments,
     failure_tail,

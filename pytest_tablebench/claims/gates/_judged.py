@@ -6,18 +6,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.claims.calibration import cluster_name, corrected_cases, same_meaning
-from pytest_tablebench.claims.claim import decide
-from pytest_tablebench.claims.estimate import Moments
-from pytest_tablebench.claims.gates._needs import with_needs
-from pytest_tablebench.claims.gates._result import GateResult, number, reason
-from pytest_tablebench.claims.labelled_mean import (
+from pytest_tablebench.claims._claim import decide
+from pytest_tablebench.claims._labelled_mean import (
     FEWEST_CLUSTERS,
     FEWEST_LABELS,
     LabelledMean,
     combined,
     plain_values,
 )
+from pytest_tablebench.claims.calibration import cluster_name, corrected_cases, same_meaning
+from pytest_tablebench.claims.estimate import Moments
+from pytest_tablebench.claims.gates._needs import with_needs
+from pytest_tablebench.claims.gates._result import GateResult, number, reason
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil, isfinite
 
-from pytest_tablebench.claims.claim import POWER, Claim, examples_needed
+from pytest_tablebench.claims._claim import POWER, Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, number

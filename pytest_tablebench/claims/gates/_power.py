@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_tablebench.claims.claim import POWER
-from pytest_tablebench.claims.clusters import ClusteredMean
+from pytest_tablebench.claims._claim import POWER
+from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
 from pytest_tablebench.claims.gates._needs import planned_needs

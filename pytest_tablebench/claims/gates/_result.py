@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_tablebench.claims.claim import State
+from pytest_tablebench.claims._claim import State
 from pytest_tablebench.claims.estimate import (
     Estimate,
     holm,

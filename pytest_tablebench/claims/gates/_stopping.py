@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_tablebench.claims.claim import State
+from pytest_tablebench.claims._claim import State
 from pytest_tablebench.claims.gates._counts import evaluate_cost
 from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_result, unclear_result
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.claims.cheapest import MARGIN, paired_settings, settings_of
+from pytest_tablebench.claims._cheapest import MARGIN, paired_settings, settings_of
 from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._examples import Examples, by_tag
 from pytest_tablebench.claims.summary._further_figures import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from math import fsum
 from typing import Any
 
-from pytest_tablebench.claims.cheapest import choose
+from pytest_tablebench.claims._cheapest import choose
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.results.figures import mean, sum_of_known
 from pytest_tablebench.results.record import Record

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any
 
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors._protocol import Executor, Outcome, Work
 from pytest_tablebench.executors.batch._ledger import Ledger, pending
-from pytest_tablebench.executors.protocol import Executor, Outcome, Work
 from pytest_tablebench.models import Request
 from pytest_tablebench.models.base import as_openai
 from pytest_tablebench.store import describe

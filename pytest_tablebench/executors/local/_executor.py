@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors._protocol import Outcome, Work
 from pytest_tablebench.executors._wire import (
     LineSplitter,
     execute_body,
@@ -22,7 +23,6 @@ from pytest_tablebench.executors._wire import (
     to_json,
 )
 from pytest_tablebench.executors.local._metrics import grade_body
-from pytest_tablebench.executors.protocol import Outcome, Work
 from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
 
 SLICE_S = 0.5

@@ -6,12 +6,12 @@ in each of `_draw`, `_basics` or `_answers`, and `_wording`.
 
 from pytest_tablebench.generate.pair import Amount, Other, Pair, Plan, PlanStep, Texts
 from pytest_tablebench.generate.question_maker import LANGUAGES
-from pytest_tablebench.generate.rules._sheet import ParsedSheet
-from pytest_tablebench.generate.rules.generate import (
+from pytest_tablebench.generate.rules._generate import (
     RECIPES,
     SKILLS,
     RuleGenerator,
 )
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 __all__ = [
     "LANGUAGES",

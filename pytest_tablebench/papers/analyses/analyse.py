@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_tablebench.papers.analyses import agreement, contrasts, levels
-from pytest_tablebench.papers.analyses.draws import Draws
+from pytest_tablebench.papers.analyses import _agreement as agreement
+from pytest_tablebench.papers.analyses import _levels as levels
+from pytest_tablebench.papers.analyses import contrasts
+from pytest_tablebench.papers.analyses._draws import Draws
 from pytest_tablebench.papers.analyses.grid import plain_mean, read_scores
 
 

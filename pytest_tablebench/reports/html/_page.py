@@ -16,6 +16,7 @@ from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.documents.html import compiled, grouped, save_page
+from pytest_tablebench.reports._replies import reply_lines, thinking_lines
 from pytest_tablebench.reports.comparison import methods_line
 from pytest_tablebench.reports.gates import method_lines
 from pytest_tablebench.reports.html import _facts, _sections
@@ -25,7 +26,6 @@ from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.labels import judged_lines
-from pytest_tablebench.reports.replies import reply_lines, thinking_lines
 from pytest_tablebench.reports.retirement import retirement_lines
 from pytest_tablebench.reports.scores import PARTS
 from pytest_tablebench.results import Record

@@ -10,7 +10,7 @@ from pytest_tablebench.claims.summary import informative_parts, same_meaning, sp
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.tables import table_of
-from pytest_tablebench.reports.same_question import setting_charts, setting_lines, setting_tables
+from pytest_tablebench.reports._same_question import setting_charts, setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     PARTS,
     bounded,

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.errors import MergedCellsError, TableError
+from pytest_tablebench.tables._html_rows import ShownCell, ShownRow, read_rows
 from pytest_tablebench.tables.content import AnyTable, Span
 from pytest_tablebench.tables.hierarchy.grid import (
     MAX_CELLS,
@@ -17,7 +18,6 @@ from pytest_tablebench.tables.hierarchy.grid import (
     check_size,
     fit,
 )
-from pytest_tablebench.tables.html_rows import ShownCell, ShownRow, read_rows
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from pytest_tablebench.tables.content import AnyTable
+from pytest_tablebench.tables.hierarchy._shape import Shape, is_numeric, is_period, is_year
 from pytest_tablebench.tables.hierarchy.grid import Grid
-from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric, is_period, is_year
 
 
 def notes_start(shape: Shape, body: int) -> int:

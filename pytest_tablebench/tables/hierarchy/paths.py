@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import AnyTable, Cell, Path, Span, TableContent
+from pytest_tablebench.tables.hierarchy._shape import is_numeric
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.shape import is_numeric
 
 
 def one_line(cell: Cell) -> str:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from random import Random
 
 from pytest_tablebench.tables.content import Cell, Path, Span
+from pytest_tablebench.tables.hierarchy._parts import read_again
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.parts import read_again
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, merged_names, one_line
 from pytest_tablebench.tables.table import Table
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pytest_tablebench.tables.hierarchy._shape import Shape, is_numeric
 from pytest_tablebench.tables.hierarchy.grid import Grid
 from pytest_tablebench.tables.hierarchy.layout import to_table
 from pytest_tablebench.tables.hierarchy.paths import Paths, one_line
-from pytest_tablebench.tables.hierarchy.shape import Shape, is_numeric
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.papers.analyses.draws import Draws, Raters, disjoint_sets
+from pytest_tablebench.papers.analyses._draws import Draws, Raters, disjoint_sets
 from pytest_tablebench.papers.analyses.grid import Figure, ScoreGrid, Scores, figure, plain_mean
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL

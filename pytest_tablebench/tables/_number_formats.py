@@ -15,8 +15,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from pytest_tablebench.tables import date_formats
-from pytest_tablebench.tables.date_formats import Token, UnreadableFormatError, sections_of
+from pytest_tablebench.tables import _date_formats as date_formats
+from pytest_tablebench.tables._date_formats import Token, UnreadableFormatError, sections_of
 
 _MOST_DECIMALS = 30
 _GENERAL_DIGITS = 11

@@ -119,7 +119,7 @@ def _with_snapshot(
     item: pytest.Item, report: pytest.TestReport, message: CaseMessage
 ) -> CaseMessage:
     """Fail the test if the answer changed. The record keeps the score of the dataset's metric."""
-    from pytest_tablebench.hooks.snapshots import snapshot_failure
+    from pytest_tablebench.hooks._snapshots import snapshot_failure
 
     why = None if hasattr(report, "wasxfail") else snapshot_failure(item, message)
     if why is None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from pytest_tablebench.papers.published import (
+from pytest_tablebench.papers._published import (
     Noted,
     beside_published,
     caveat,

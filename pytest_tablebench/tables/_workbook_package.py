@@ -11,8 +11,8 @@ import re
 import zipfile
 
 from pytest_tablebench.errors import LargeWorkbookError, TableError
+from pytest_tablebench.tables._workbook_texts import protected_texts
 from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
-from pytest_tablebench.tables.workbook_texts import protected_texts
 
 MAX_UNPACKED = 64 * 1024 * 1024
 """The most bytes of all parts together."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pytest_tablebench.papers.published import (
+from pytest_tablebench.papers._published import (
     Noted,
     beside_published,
     caveat,

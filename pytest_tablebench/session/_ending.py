@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.verdict import RunVerdict
     from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.writer import Received
-    from pytest_tablebench.session.kept_run import KeptRun
-    from pytest_tablebench.session.verdict import Verdicts
+    from pytest_tablebench.session._kept_run import KeptRun
+    from pytest_tablebench.session._verdict import Verdicts
 
 LEFT_TO_MERGE = "gates: this run is one shard; `tablebench merge` judges the whole run"
 

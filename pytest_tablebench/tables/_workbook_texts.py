@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.tables.shown_marks import apart, lowered, raised, struck
+from pytest_tablebench.tables._shown_marks import apart, lowered, raised, struck
 
 if TYPE_CHECKING:
     from openpyxl.cell.rich_text import CellRichText, TextBlock

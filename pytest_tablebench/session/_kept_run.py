@@ -18,9 +18,9 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.executors.local import LaneConfig
 from pytest_tablebench.results.writer import RunWriter
+from pytest_tablebench.session._messages import EngineNeeds, RunPlace
+from pytest_tablebench.session._run_engine import RunEngine
 from pytest_tablebench.session.garbage import freeze_garbage
-from pytest_tablebench.session.messages import EngineNeeds, RunPlace
-from pytest_tablebench.session.run_engine import RunEngine
 from pytest_tablebench.util.interrupts import uninterrupted
 
 if TYPE_CHECKING:

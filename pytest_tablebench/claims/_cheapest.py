@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pytest_tablebench.claims.claim import Claim, examples_needed
+from pytest_tablebench.claims._claim import Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments, failure_tail, holm
 from pytest_tablebench.claims.paired import PairedEstimate, paired
 from pytest_tablebench.config.axes import Axis

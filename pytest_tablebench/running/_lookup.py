@@ -11,14 +11,14 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.running.limits import limit_of, settled
+from pytest_tablebench.running._limits import limit_of, settled
 from pytest_tablebench.serializers.content import Image, images_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors import Executor, Outcome
     from pytest_tablebench.results import MediaFolder
-    from pytest_tablebench.running.limits import Use
-    from pytest_tablebench.running.route import Route
+    from pytest_tablebench.running._limits import Use
+    from pytest_tablebench.running._route import Route
     from pytest_tablebench.store import Store
 
 PROGRAMS = "programs"

@@ -10,9 +10,7 @@ from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.documents.formats import percent
-from pytest_tablebench.papers.analyses.grid import read_scores
-from pytest_tablebench.papers.analyses.levels import serializer_spread
-from pytest_tablebench.papers.published import (
+from pytest_tablebench.papers._published import (
     Noted,
     beside_published,
     caveat,
@@ -20,6 +18,8 @@ from pytest_tablebench.papers.published import (
     published,
     same_model,
 )
+from pytest_tablebench.papers.analyses._levels import serializer_spread
+from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.papers.runs import runs_by_mode
 from pytest_tablebench.papers.table import (
     PaperTable,

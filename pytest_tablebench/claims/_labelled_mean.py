@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.clusters import ClusteredMean, numbered
+from pytest_tablebench.claims._clusters import ClusteredMean, numbered
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 

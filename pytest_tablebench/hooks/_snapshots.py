@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.hooks.escaping import write_lines, write_title
+from pytest_tablebench.hooks._escaping import write_lines, write_title
 from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.reports.snapshots import change_kind, change_parts, counts_line
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison

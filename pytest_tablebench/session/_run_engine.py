@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
-from pytest_tablebench.session.messages import EngineNeeds
+from pytest_tablebench.session._messages import EngineNeeds
 
 
 class RunEngine:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.hooks.reporting import ReportingHooks
+from pytest_tablebench.hooks._reporting import ReportingHooks
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.session.worker import PROBLEMS
@@ -87,7 +87,7 @@ class ControllerHooks:
         self._session.connect(node)
         manager = node.config.pluginmanager
         if not manager.hasplugin("tablebench-workers"):
-            from pytest_tablebench.hooks.crashes import WorkerDeaths
+            from pytest_tablebench.hooks._crashes import WorkerDeaths
 
             manager.register(WorkerDeaths(self._session), "tablebench-workers")
 
@@ -98,13 +98,13 @@ class ControllerHooks:
             return None
         if config.getvalue("maxschedchunk") is not None:
             return None
-        from pytest_tablebench.hooks.scheduling import LateScheduling
+        from pytest_tablebench.hooks._scheduling import LateScheduling
 
         return LateScheduling(config, log, self._scheduler)
 
     def _scheduler(self) -> Callable[[Any, Any], Any] | None:
         """Return a scheduler factory after collection; None to keep xdist's scheduler."""
-        from pytest_tablebench.hooks.scheduling import one_by_one, stealing
+        from pytest_tablebench.hooks._scheduling import one_by_one, stealing
 
         if not self._session.has_selected:
             return None

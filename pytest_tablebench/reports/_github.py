@@ -14,10 +14,10 @@ from pytest_tablebench.documents.formats import reasons_text, stored_text, unusa
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
 from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import writing
+from pytest_tablebench.reports._replies import reply_lines
+from pytest_tablebench.reports._same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.gates import gate_table
-from pytest_tablebench.reports.replies import reply_lines
 from pytest_tablebench.reports.retirement import retirement_lines
-from pytest_tablebench.reports.same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     check_table,
     cluster_lines,

@@ -11,8 +11,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.html_styles import Look, Looks
-from pytest_tablebench.tables.shown_marks import apart, lowered, raised, struck
+from pytest_tablebench.tables._html_styles import Look, Looks
+from pytest_tablebench.tables._shown_marks import apart, lowered, raised, struck
 from pytest_tablebench.tables.text_files import has_line_end, read_text
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ from pytest_tablebench.executors import Executor, Outcome
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
+from pytest_tablebench.running._giving_up import GivingUp
+from pytest_tablebench.running._limits import is_cut
+from pytest_tablebench.running._lookup import Exchange, StepLookup
 from pytest_tablebench.running.answer import picture_of
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.limits import is_cut
-from pytest_tablebench.running.lookup import Exchange, StepLookup
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.running.conversation import ConversationDriver
+    from pytest_tablebench.running._conversation import ConversationDriver
 
 BATCH = 8
 """Cases are begun in groups of at least one such part of the window."""

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from pytest_tablebench.audit.ballots import FEWEST_VOTERS, AuditedExample
+from pytest_tablebench.audit._ballots import FEWEST_VOTERS, AuditedExample
+from pytest_tablebench.audit._table_faults import broken_tables, totals
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
-from pytest_tablebench.audit.table_faults import broken_tables, totals
 from pytest_tablebench.metrics.normal_form import decimals_of, normal_form, number_in, words_of
 from pytest_tablebench.metrics.typed_numbers import numbers_in
 from pytest_tablebench.models.lexical.rules import Derived, cell_number, derive

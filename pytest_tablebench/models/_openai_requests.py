@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pytest_tablebench.models.base import Message, as_openai
-from pytest_tablebench.models.openai_providers import (
+from pytest_tablebench.models._openai_providers import (
     PROVIDERS,
     Unforeseen,
     WireProvider,
@@ -28,6 +27,7 @@ from pytest_tablebench.models.openai_providers import (
     check_model,
     sent_messages,
 )
+from pytest_tablebench.models.base import Message, as_openai
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

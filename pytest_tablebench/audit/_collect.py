@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.audit.ballots import AuditedExample, OtherAnswer, voters_of
+from pytest_tablebench.audit._ballots import AuditedExample, OtherAnswer, voters_of
 from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import COMPAT_MODES, check_compat
 from pytest_tablebench.config.settings import Settings

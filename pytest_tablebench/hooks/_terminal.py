@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.hooks.escaping import write_lines, write_title
+from pytest_tablebench.hooks._escaping import write_lines, write_title
 from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.suites import module_name
 
 if TYPE_CHECKING:
-    from pytest_tablebench.hooks.reporting import ReportingHooks
+    from pytest_tablebench.hooks._reporting import ReportingHooks
 
 NOT_OF_ONE_CASE = frozenset(
     {
@@ -80,7 +80,7 @@ class TerminalHooks:
             stats.update(kept_back)
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
-            from pytest_tablebench.hooks.package_suites import has_own_folder
+            from pytest_tablebench.hooks._package_suites import has_own_folder
             from pytest_tablebench.reports.ending import no_case_lines
 
             is_own = has_own_folder(self._run.settings)

@@ -21,6 +21,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import Reply
+from pytest_tablebench.running._prompt_reading import PromptReading
 from pytest_tablebench.running.answer import (
     answer_of,
     replaced_facts,
@@ -31,15 +32,14 @@ from pytest_tablebench.running.answer import (
     unanswered,
 )
 from pytest_tablebench.running.judging import Scorer, not_judged, request_of, whole_messages
-from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.models import Request
+    from pytest_tablebench.running._route import Route
     from pytest_tablebench.running.case import CaseRun
-    from pytest_tablebench.running.route import Route
     from pytest_tablebench.strategies import Strategy, Task
 
 Value = TypeVar("Value")

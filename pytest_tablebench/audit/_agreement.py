@@ -42,7 +42,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.audit.ballots import Ballot, TruthRows, options_of
+from pytest_tablebench.audit._ballots import Ballot, TruthRows, options_of
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.limits import Limit
+    from pytest_tablebench.running._limits import Limit
 
 
 @dataclass(frozen=True)

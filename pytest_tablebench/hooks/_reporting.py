@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
-from pytest_tablebench.hooks.escaping import write_lines
-from pytest_tablebench.hooks.progress import ProgressLine
+from pytest_tablebench.hooks._escaping import write_lines
+from pytest_tablebench.hooks._progress import ProgressLine
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.session.pytest_modes import has_options, runs_no_test

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pytest_tablebench.audit.ballots import AuditedExample
+from pytest_tablebench.audit._ballots import AuditedExample
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
 from pytest_tablebench.metrics.normal_form import decimals_of, number_in, shown_number, words_of
 from pytest_tablebench.models.lexical.rules import cell_number

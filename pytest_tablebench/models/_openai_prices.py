@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pytest_tablebench.models._openai_providers import Unforeseen, check_listed
 from pytest_tablebench.models.model_table import entry_of, model_table
-from pytest_tablebench.models.openai_providers import Unforeseen, check_listed
 
 _TIERS = {
     "flex": "_flex",
