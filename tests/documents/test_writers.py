@@ -53,6 +53,7 @@ def every_block(text: str) -> list[doc.Block]:
         doc.Heading(parts),
         doc.Heading(text, 3),
         doc.Paragraph(parts, "warning"),
+        doc.Verbatim(f"{text}\n  {text}"),
         doc.Verdict(text, "fails", [text, parts]),
         doc.Listing([text, parts]),
         table,
