@@ -11,20 +11,139 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._markers import strip_answer_marker
-from pytest_tablebench.metrics._tablebench_reply import (
-    tablebench_final_answer,
-    tablebench_marked_answer,
-    tablebench_marked_or_printed,
-    tablebench_printed_answer,
-)
-from pytest_tablebench.metrics._verdict import read_verdict
 from pytest_tablebench.metrics.realhit_reply import (
     realhit_answer_or_nothing,
     realhit_answer_or_reply,
 )
 from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.util.names import unknown_name
+
+_IS = r"(?:is\b\s*:?|:)"
+# The asterisks of `**Answer:** 42` and `**Answer**: 42` belong to the marker; `_QUOTES` removes
+# those around the answer, or around marker and answer. Repeated markers are removed together:
+# one by one, each would copy a long reply.
+_MARKERS = re.compile(
+    rf"(?:(\**)(?:the\s+)?(?:final\s+)?answer(?:\1\s*{_IS}|\s*{_IS}\1)\s*)+", re.IGNORECASE
+)
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`", "**": "**"}
+
+
+def strip_answer_marker(value: Any) -> str:
+    """Remove what models put around a short answer: `Answer:` before it, quotes, a full stop."""
+    text = str(value).strip()
+    before = None
+    while before != text:
+        before = text
+        if markers := _MARKERS.match(text):
+            text = text[markers.end() :]
+        text = _without_full_stop(text)
+        for opening, closing in _QUOTES.items():
+            if len(text) > len(opening + closing) and text.startswith(opening):
+                inner = text[len(opening) : -len(closing)]
+                if text.endswith(closing) and opening not in inner and closing not in inner:
+                    text = inner.strip()
+    return text
+
+
+def _without_full_stop(text: str) -> str:
+    """Remove full stops with blanks between them (`42 . .`); an ellipsis stays."""
+    end = len(text)
+    while end > 1 and text[end - 1] == "." != text[end - 2]:
+        end -= 1
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
+
+
+_LABELS = {"entail": "entailed", "refut": "refuted"}
+_OTHER = {"entailed": "refuted", "refuted": "entailed"}
+
+# Before the verdict: brackets, quotes, bold, headings and bullets. After it: their ends, and then
+# nothing, or a note that begins with a mark or with a word that gives a reason.
+_BEFORE = r"""(?:[\s*_"'“‘«`(\[{<#>]|[-•]\s)*+"""
+_BEHIND = r"""[\s*_"'”’»`)\]}>]*+"""
+_MARK = r"(?:[.,;:!?=|…–—(\[{]|(?<=\s)-|-\s)"
+_REASON = r"(?<=\s)(?:as|based|because|by|due|for|given|since)\b"
+_VERDICT = re.compile(
+    rf"{_BEFORE}(?P<label>entailed|refuted)(?![^\W_])"
+    rf"(?P<note>{_BEHIND}(?:$|(?:{_MARK}|{_REASON}).*))$",
+    re.DOTALL,
+)
+# `refuted: no` and `entailed? Not at all` take back their verdict.
+_TAKEN_BACK = re.compile(
+    rf"{_BEHIND}(?:[:=?]\W*+(?:yes|no|not|true|false|0|1)\b\W*+$|\?\W*+(?:no|not)\b)"
+)
+_MENTION = re.compile(r"(entail|refut)\w*")
+_REACH = 40
+_NEGATED = re.compile(
+    r"""(?:\b(?:not|cannot|never|nor|no|neither|without|rather\ than|instead\ of)|n['’]t)
+        (?:\s+(?:at\ all|be|been|being|[a-z]+ly))*[\s*_"'“‘`]+$""",
+    re.VERBOSE,
+)
+
+
+def read_verdict(value: Any) -> str:
+    """Return `entailed` or `refuted` if a reply states one and not the other.
+
+    The first line with any text must begin with the verdict, after `Answer:`, or in brackets,
+    quotes or bold, or before a note. If later text contradicts it (`not refuted` means `entailed`),
+    and for any other reply, the whole text is returned in lower case on one line.
+    """
+    text = strip_answer_marker(value).lower()
+    line, _, others = text.partition("\n")
+    match = _VERDICT.match(strip_answer_marker(line))
+    if match and not _TAKEN_BACK.match(match["note"]):
+        label = match["label"]
+        if _agrees(label, match["note"]) and _agrees(label, others):
+            return label
+    return " ".join(text.split())
+
+
+def _agrees(label: str, note: str) -> bool:
+    for mention in _MENTION.finditer(note):
+        claim = _LABELS[mention[1]]
+        if _NEGATED.search(note[max(0, mention.start() - _REACH) : mention.start()]):
+            claim = _OTHER[claim]
+        if claim != label:
+            return False
+    return True
+
+
+_PUBLISHED = re.compile(r"Final Answer: (.+)")
+_MARKER = re.compile(r"final answer\**\s*:\**", re.IGNORECASE)
+
+
+def tablebench_final_answer(value: object) -> str:
+    """Return the rest of the line after the first `Final Answer: `, or "" (`reference`)."""
+    match = _PUBLISHED.search(str(value))
+    return match[1] if match else ""
+
+
+def tablebench_printed_answer(value: object) -> str:
+    """Return a program's output after `Final Answer: `, or all of it, stripped (`reference`)."""
+    return tablebench_final_answer(value) or str(value).strip()
+
+
+def tablebench_marked_answer(value: object) -> str:
+    """Return the line after the first `Final Answer:`, unwrapped, or "" (`fixed`).
+
+    Case, asterisks and blanks in the marker do not matter, and the answer may begin on the next
+    line.
+    """
+    text = str(value)
+    match = _MARKER.search(text)
+    line = text[match.end() :].strip().partition("\n")[0] if match else ""
+    # `**Final Answer: 42**` leaves the second pair of asterisks behind.
+    line = line.strip()
+    if line.count("**") == 1:
+        line = line.removesuffix("**")
+    return strip_answer_marker(line)
+
+
+def tablebench_marked_or_printed(value: object) -> str:
+    """Return a program's marked output, unwrapped, or all of it, stripped (`fixed`)."""
+    return tablebench_marked_answer(value) or str(value).strip()
+
 
 Postprocessor = Callable[[Any], Any]
 

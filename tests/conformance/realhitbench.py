@@ -10,10 +10,9 @@ from typing import Any
 
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.metrics._chart_code import patched, program_of, realhit_code
 from pytest_tablebench.metrics._realhit import published_form
 from pytest_tablebench.metrics.chart_values import chart_verdict, judge_drawn, judge_printed
-from pytest_tablebench.metrics.charts import realhit_chart
+from pytest_tablebench.metrics.charts import patched, program_of, realhit_chart, realhit_code
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.tables.table import Table

@@ -15,7 +15,7 @@ from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.metrics.judge_reply import read_judgement, reference_score
-from pytest_tablebench.strategies._interleaved import Interleaved
+from pytest_tablebench.strategies._icot import Interleaved
 from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
@@ -23,7 +23,7 @@ from pytest_tablebench.strategies._replies import (
     python_blocks,
     runnable,
 )
-from pytest_tablebench.strategies._treb_texts import table_text
+from pytest_tablebench.strategies._tcot import table_text
 from pytest_tablebench.tables.table import Table
 from tests.support.sandboxes import shared_sandbox
 

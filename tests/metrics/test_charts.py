@@ -14,21 +14,22 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics._chart_axes import PICTURE, draw
-from pytest_tablebench.metrics._chart_code import (
-    MAX_PROGRAM,
-    Program,
-    patched,
-    program_of,
-    python_block,
-    realhit_code,
-)
 from pytest_tablebench.metrics.chart_values import (
     judge_drawn,
     judge_printed,
     read_values,
     same_values,
 )
-from pytest_tablebench.metrics.charts import realhit_chart, tablebench_chart
+from pytest_tablebench.metrics.charts import (
+    MAX_PROGRAM,
+    Program,
+    patched,
+    program_of,
+    python_block,
+    realhit_chart,
+    realhit_code,
+    tablebench_chart,
+)
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile

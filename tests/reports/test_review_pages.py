@@ -12,8 +12,12 @@ import pytest
 
 from pytest_tablebench.audit.suspects import odds_text
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.html._review_pack import pack_items, page_id
-from pytest_tablebench.reports.html.review import write_audit_page, write_label_page
+from pytest_tablebench.reports.html.review import (
+    pack_items,
+    page_id,
+    write_audit_page,
+    write_label_page,
+)
 from tests.support.suspects import label_case, suspect, table
 
 

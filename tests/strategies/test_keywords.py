@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pytest_tablebench.strategies._keywords import (
+from pytest_tablebench.strategies._treethinker import (
     read_alignment,
     read_keywords,
     share_of_headers,

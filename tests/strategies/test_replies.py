@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.models import Reply
-from pytest_tablebench.strategies._interleaved import MAX_OUTPUT, Interleaved
+from pytest_tablebench.strategies._icot import MAX_OUTPUT, Interleaved
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
     json_answer,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.strategies._treb_texts import Mode, TableText, table_text
+from pytest_tablebench.strategies._tcot import Mode, TableText, table_text
 
 
 def markdown(rows: int) -> str:
