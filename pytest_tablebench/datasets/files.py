@@ -136,8 +136,8 @@ def archive_files(path: Path) -> list[str]:
             return [member.name for member in archive_of_tape if member.isfile()]
 
 
-def archived(path: Path, name: str) -> bytes:
-    """Return a file of an archive, without unpacking it to disk. Raises `DataError`."""
+def archived(path: Path, name: str, most: int = _MOST_BYTES) -> bytes:
+    """Return a file of at most `most` bytes of an archive, in memory. Raises `DataError`."""
     try:
         with _reading(path), ExitStack() as stack:
             if path.suffix.lower() == ".zip":
@@ -147,11 +147,11 @@ def archived(path: Path, name: str) -> bytes:
                 if extracted is None:
                     raise KeyError(name)
                 stream = extracted
-            data = stack.enter_context(stream).read(_MOST_BYTES + 1)
+            data = stack.enter_context(stream).read(most + 1)
     except KeyError:
         raise DataError(f"{path} has no file {shortened(name, 120)}") from None
-    if len(data) > _MOST_BYTES:
-        raise DataError(f"{path}: {shortened(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
+    if len(data) > most:
+        raise DataError(f"{path}: {shortened(name, 120)} is larger than {most >> 20} MB")
     return data
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from pytest_tablebench import serialize
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
-from pytest_tablebench.datasets.treb import _samples
+from pytest_tablebench.datasets.treb import _samples, _tables
 from pytest_tablebench.datasets.treb._samples import sample_of
 from pytest_tablebench.datasets.treb._tables import SampleTable, tables_of
 from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, datasets_in
@@ -265,6 +266,18 @@ def test_files_outside_the_folder_are_not_read(tmp_path: Path, path: str) -> Non
     (found,) = read(inside, file_path=[path])
     assert (found.source, found.faults) == ("markdown", ("file_path",))
     assert rows_of(found)[1] == ("Wick", "12", "4.5")
+
+
+def test_a_large_table_in_an_archive_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "CSV.zip", "w") as archive:
+        archive.writestr("CSV/ports.csv", "Port,Boats\nWick,12\n")
+    (whole,) = read(tmp_path, file_path=["ports.csv"])
+    monkeypatch.setattr(_tables, "MOST_BYTES", 10)
+    (refused,) = read(tmp_path, file_path=["ports.csv"])
+    assert (whole.source, whole.faults) == ("csv", ())
+    assert (refused.source, refused.faults) == ("markdown", ("file_path",))
 
 
 def test_escaped_bars_are_text_except_in_the_mode_reference(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
+MOST_BYTES = 64 << 20
+"""The most bytes of a table in an archive."""
+
 _BETWEEN = re.compile(r"[\s|:\-]*-[\s|:\-]*")
 _BAR = re.compile(r"(?<!\\)\|")
 
@@ -150,7 +153,7 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
     archive, member = matching[0]
     if archive is None:
         return inside(folder, member).read_bytes()
-    return archived(archive, member)
+    return archived(archive, member, MOST_BYTES)
 
 
 @lru_cache(maxsize=4)
