@@ -14,10 +14,9 @@ from pytest_tablebench.config.addresses import address_fault
 from pytest_tablebench.config.parameters import RESERVED, WINDOW
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
-from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of
+from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of, tools_called
 from pytest_tablebench.models._failures import Failures, body_of, forget_frames
 from pytest_tablebench.models._refusals import refused_part
-from pytest_tablebench.models._tool_calls import tools_called
 from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
 from pytest_tablebench.models.litellm_facts import provider_of
 from pytest_tablebench.models.litellm_load import load, uncollected

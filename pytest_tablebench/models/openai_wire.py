@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import keys_in_use
 from pytest_tablebench.errors import REFUSED
-from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of
+from pytest_tablebench.models._completions import CompletionFacts, fingerprint_of, tools_called
 from pytest_tablebench.models._openai_prices import price, sound_counts
 from pytest_tablebench.models._openai_providers import PROVIDERS, Unforeseen, wire_model
 from pytest_tablebench.models._openai_requests import Wire, wire_of
 from pytest_tablebench.models._refusals import refused_part
-from pytest_tablebench.models._tool_calls import tools_called
 from pytest_tablebench.models.base import Reply, Request, limited
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
