@@ -155,8 +155,8 @@ def _written(
     out: Path, table: PaperTable, measured: Sequence[_MeasuredTable], marks: _Marks | None
 ) -> list[str]:
     from pytest_tablebench.papers.plots import write_plots
+    from pytest_tablebench.papers.structure import MappedTable
     from pytest_tablebench.papers.table import csv_text
-    from pytest_tablebench.results.table_map import MappedTable
 
     points = [
         MappedTable(

@@ -67,8 +67,7 @@ def _labels(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.html.review import write_label_page
     from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
-    from pytest_tablebench.results.label_cases import label_cases
-    from pytest_tablebench.results.labelled_cases import labelled_cases, with_labels
+    from pytest_tablebench.results.labelled_cases import label_cases, labelled_cases, with_labels
     from pytest_tablebench.results.run import load_run
 
     if options.label_sample is not None and options.label_sample < 1:

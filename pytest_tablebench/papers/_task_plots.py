@@ -21,9 +21,9 @@ from pytest_tablebench.papers.canvas import (
     value_of,
     write_words,
 )
+from pytest_tablebench.papers.structure import MappedTable
 from pytest_tablebench.papers.table import Tree, all_keys
 from pytest_tablebench.results.figures import plain_mean
-from pytest_tablebench.results.table_map import MappedTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import pytest
 from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.claims.drift._entries import our_changes, setup_of
 from pytest_tablebench.claims.history._panels import changes_between
-from pytest_tablebench.claims.migration._sides import differences_of
+from pytest_tablebench.claims.migration._types import differences_of
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
@@ -93,7 +93,7 @@ def test_runs_that_differ_in_one_option_are_treated_as_it_says(option):
 
 USERS: dict[str, Callable[[Any, Any], Sequence[Any]]] = {
     "migrate": lambda old, new: differences_of(
-        old, new, cast(Any, Run(differences=differences_between(old.facts, new.facts))), {}
+        old, new, cast("Any", Run(differences=differences_between(old.facts, new.facts))), {}
     ),
     "history": lambda old, new: changes_between(old, new, {"toy"}),
     "watch": lambda old, new: our_changes(setup_of(old.facts, []), setup_of(new.facts, [])),

@@ -20,11 +20,10 @@ from pytest_tablebench.papers._realhit import (
     serializer_means,
 )
 from pytest_tablebench.papers._task_plots import formats_figure, map_figure
-from pytest_tablebench.papers.structure import read_marks, realhit_tables
+from pytest_tablebench.papers.structure import MappedTable, read_marks, realhit_tables
 from pytest_tablebench.papers.table import captions
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.table_map import MappedTable
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 from tests.support.paper_runs import paper_run
 

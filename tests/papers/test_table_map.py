@@ -11,9 +11,8 @@ import pytest
 from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.papers.report import report_blocks, write_report
 from pytest_tablebench.papers.runs import load_runs
-from pytest_tablebench.papers.structure import map_tables
+from pytest_tablebench.papers.structure import MappedTable, map_tables, table_map
 from pytest_tablebench.results.record import ScoreRow
-from pytest_tablebench.results.table_map import MappedTable, table_map
 from pytest_tablebench.results.texts import TEXTS, ExampleText, TextWriter, read_examples
 from tests.support.run_folders import write_run
 

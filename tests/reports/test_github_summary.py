@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
-from pytest_tablebench.claims.compare._types import Answers
+from pytest_tablebench.claims.compare._pair import Answers
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.paired import PairedEstimate
 from pytest_tablebench.claims.summary import summarize

@@ -16,8 +16,12 @@ from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.judged_cases import judged_cases
-from pytest_tablebench.results.label_cases import label_cases
-from pytest_tablebench.results.labelled_cases import labelled_cases, mark_bin, propose_sample
+from pytest_tablebench.results.labelled_cases import (
+    label_cases,
+    labelled_cases,
+    mark_bin,
+    propose_sample,
+)
 from pytest_tablebench.results.labels import LABELS, Label, read_labels
 from pytest_tablebench.results.record import Record, answer_mark
 from pytest_tablebench.results.run import load_run

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence, Suspect
-from pytest_tablebench.results.label_cases import LabelCase
+from pytest_tablebench.results.labelled_cases import LabelCase
 
 HEADER = ["Year", "Team", "Points", "Goals"]
 

@@ -1,7 +1,7 @@
 """Compare two run folders (spec: statistics.md sections 3, 4, 5 and 7)."""
 
 from pytest_tablebench.claims.compare._compare import compare_runs
-from pytest_tablebench.claims.compare._types import (
+from pytest_tablebench.claims.compare._pair import (
     RunComparison,
     ScopeComparison,
 )

@@ -9,12 +9,14 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.compare._sides import by_corrected_gold, comparable_facts, load_pair
-from pytest_tablebench.claims.compare._types import (
+from pytest_tablebench.claims.compare._pair import (
     Answers,
     ConfigurationFlips,
     RunComparison,
     ScopeComparison,
+    by_corrected_gold,
+    comparable_facts,
+    load_pair,
 )
 from pytest_tablebench.claims.differences import check_alike, differences_between
 from pytest_tablebench.claims.estimate import mcnemar, sign_flip

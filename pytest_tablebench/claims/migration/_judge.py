@@ -14,13 +14,14 @@ from pytest_tablebench.claims.gates import (
     judge_gates,
     stored_results,
 )
-from pytest_tablebench.claims.migration._sides import differences_of, side_of
 from pytest_tablebench.claims.migration._types import (
     Change,
     JudgedScope,
     Migration,
     Side,
     Verdict,
+    differences_of,
+    side_of,
 )
 from pytest_tablebench.results.record import Record, case_key
 from pytest_tablebench.results.run import Run

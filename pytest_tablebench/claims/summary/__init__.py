@@ -12,8 +12,7 @@ from pytest_tablebench.claims.summary._scopes import (
     spread,
     summarize,
 )
-from pytest_tablebench.claims.summary._spending import add_spending, spent_on
-from pytest_tablebench.claims.summary._summary import THINKING, summary_of
+from pytest_tablebench.claims.summary._summary import THINKING, add_spending, spent_on, summary_of
 
 __all__ = [
     "FORMER",

@@ -22,7 +22,7 @@ from pytest_tablebench.results.corrections import (
     Corrections,
     cells_of,
 )
-from pytest_tablebench.results.label_cases import LabelCase, LabelScale
+from pytest_tablebench.results.labelled_cases import LabelCase, LabelScale
 
 _DETAILS, _TABLES = 32, 8
 _ROW_LIMITS = (1000, 200, 60, 20)
