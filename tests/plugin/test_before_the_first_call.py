@@ -197,7 +197,7 @@ def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(
         def reap(self) -> None:
             started.append("reaped")
 
-    monkeypatch.setattr("pytest_tablebench.session._run_engine.BrokerProcess", Ahead)
+    monkeypatch.setattr("pytest_tablebench.session._kept_run.BrokerProcess", Ahead)
     bench.suite()
     # A later hook deselects all cases, so no call is made.
     bench.pytester.makeconftest(

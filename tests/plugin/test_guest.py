@@ -227,7 +227,7 @@ def no_engine(monkeypatch):
     def start(*_):
         raise AssertionError("an engine was started")
 
-    monkeypatch.setattr("pytest_tablebench.session._run_engine.Engine", start)
+    monkeypatch.setattr("pytest_tablebench.session._kept_run.Engine", start)
 
 
 @pytest.mark.parametrize("how", ["ini", "option"])
