@@ -1,7 +1,7 @@
 """Reads a workbook with calamine in a process of its own: JSON on the standard output.
 
     python -m pytest_tablebench.tables._calamine_cells MOST
-    python -m pytest_tablebench.tables._calamine_cells rows SHEET
+    python -m pytest_tablebench.tables._calamine_cells rows
 
 The first writes the cells of all sheets, the second the rows of one, a line each; see `rows`.
 
@@ -79,15 +79,17 @@ def main(most: int) -> None:
     json.dump(sheets, sys.stdout, allow_nan=False)
 
 
-def rows(name: str) -> None:
-    """Write the facts of a sheet, then its rows; without a `name`, of the first visible sheet.
+def rows() -> None:
+    """Write the facts of a sheet, then its rows.
 
+    The first line of the input is the sheet's name as JSON; "" for the first visible sheet.
     Facts are the `sheet`, the names of `visible` and `hidden` sheets, and of a visible sheet
     whether cells are `merged`, and the `first` row and column with a value, from 1, if any.
     """
     import python_calamine
 
     _limit()
+    name = json.loads(sys.stdin.buffer.readline())
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
     visible: list[str] = []
     hidden: list[str] = []
@@ -111,6 +113,6 @@ def rows(name: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "rows":
-        rows(sys.argv[2])
+        rows()
     else:
         main(int(sys.argv[1]))

@@ -108,7 +108,9 @@ def stored_rows(data: bytes, sheet: str, where: str) -> StoredRows:
     `where` is the label of the file in messages. Raises `TableError` for merged cells, and for a
     sheet that is empty, hidden or missing.
     """
-    first, *lines = _calamine(data, where, "rows", sheet).splitlines()
+    # A name in a file of questions may be no argument of a process, such as one with a null byte.
+    named = json.dumps(sheet).encode("ascii") + b"\n" + data
+    first, *lines = _calamine(named, where, "rows").splitlines()
     facts = json.loads(first)
     visible, hidden, name = facts["visible"], facts["hidden"], facts["sheet"]
     if name in hidden:

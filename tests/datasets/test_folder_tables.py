@@ -188,6 +188,7 @@ def test_a_large_sheet_has_its_stored_values(tmp_path: Path) -> None:
         ("Secret", "sheet 'Secret' is hidden; show it"),
         ("Mergd", "unknown sheet 'Mergd'; did you mean 'Merged'?"),
         ("Empty", "sheet 'Empty' is empty; its first row must be the header"),
+        ("a\0b\udcff", "; known: Merged, Empty"),
     ],
 )
 @pytest.mark.usefixtures("small_limit")
