@@ -17,7 +17,7 @@ from collections.abc import Callable
 from rouge_score.rouge_scorer import RougeScorer
 
 from pytest_tablebench.metrics._rouge import VARIANTS, rouge
-from pytest_tablebench.metrics._sentences import sentences
+from pytest_tablebench.metrics._rouge_package import sentences
 
 Pair = tuple[str, str]
 

@@ -122,7 +122,7 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
     """Ask the canary, and return the new entry; without a history it is a reference."""
     from pytest_tablebench.claims.drift import FEWEST, look_entry, reference_entry
     from pytest_tablebench.results.run import load_run
-    from pytest_tablebench.store.versions import fingerprints
+    from pytest_tablebench.store.upkeep import fingerprints
 
     now = datetime.now(UTC)
     facts: dict[str, Any] = {"time": now.isoformat(timespec="seconds"), "project": project}

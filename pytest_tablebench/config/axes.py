@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_tablebench.config.efforts import by_effort
+from pytest_tablebench.config.parameters import by_effort
 
 DIRECT, TEXT = "direct", "text"
 """The default strategy and modality of a case."""

@@ -21,7 +21,7 @@ from pytest_tablebench.config.addresses import (
     without_credentials,
 )
 from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.config.efforts import check_efforts
+from pytest_tablebench.config.parameters import check_efforts
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import split_names, unknown_name

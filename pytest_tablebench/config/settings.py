@@ -12,15 +12,15 @@ from pytest_tablebench.config.addresses import is_shared, without_credentials
 from pytest_tablebench.config.axes import Axis
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
 from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS, Option
-from pytest_tablebench.config.paper_settings import (
+from pytest_tablebench.config.papers import (
     EXCLUDED,
     OVERRIDES,
     PAPER_SETTINGS,
     PaperSetting,
+    PrintedPrompts,
 )
-from pytest_tablebench.config.printed_prompts import PrintedPrompts
+from pytest_tablebench.config.parameters import BUDGET, EFFORT, effort_params
 from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import slug

@@ -80,7 +80,7 @@ class TerminalHooks:
             stats.update(kept_back)
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
-            from pytest_tablebench.hooks._package_suites import has_own_folder
+            from pytest_tablebench.hooks.collection import has_own_folder
             from pytest_tablebench.reports.ending import no_case_lines
 
             is_own = has_own_folder(self._run.settings)

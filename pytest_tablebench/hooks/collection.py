@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import pytest
@@ -19,13 +19,51 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.hooks.keys import CASE_SESSION, HAS_MARKED, MARKER
 from pytest_tablebench.hooks.preparation import check_names, check_unread_gates
 from pytest_tablebench.session.garbage import resume_collections
-from pytest_tablebench.session.pytest_modes import runs_no_test
+from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
 from pytest_tablebench.util.names import escaped, slug, unknown_name
+from pytest_tablebench.util.suites import suite_files
 
 if TYPE_CHECKING:
+    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.worker import Worker
+
+
+def added_items(session: pytest.Session, settings: Settings) -> Iterator[pytest.Item]:
+    """Yield the items of the package's suites if nothing names other tests with the marker.
+
+    Call this after collection. A file that cannot be imported may contain tests with the marker, so
+    an error of collection adds no items. A test that takes `case` lacks the marker by mistake.
+    """
+    config = session.config
+    is_folder = config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR
+    if (
+        not is_folder
+        or config.getini("testpaths")
+        or not has_options(config)
+        or config.stash.get(HAS_MARKED, False)
+        or session.testsfailed
+        or any("case" in getattr(item, "fixturenames", ()) for item in session.items)
+    ):
+        return
+    only_folders = has_own_folder(settings)
+    files = suite_files()
+    # Node ids start at an initial path. With this one they are those of `--pyargs`.
+    session._initialpaths |= {path.parent for path in files}
+    for path in files:
+        if path.stem == "test_own" or not only_folders:
+            yield from session.genitems(pytest.Module.from_parent(session, path=path))
+
+
+def has_own_folder(settings: Settings) -> bool:
+    """Return whether --bench-data names own datasets, and no option names others."""
+    from pytest_tablebench.datasets.folder import folder_datasets
+
+    if settings.data is None or settings.datasets is not None:
+        return False
+    return any(True for _ in folder_datasets(settings.data))
+
 
 LONGEST = 99
 """Maximum length of a case's part of a node id, in characters."""
@@ -248,7 +286,6 @@ def pytest_collection_modifyitems(
     case_session = config.stash[CASE_SESSION]
     if not case_session.is_used:
         return (yield)
-    from pytest_tablebench.hooks._package_suites import added_items
     from pytest_tablebench.hooks.items import arrange, name_checks
 
     items.extend(added_items(session, case_session.settings))

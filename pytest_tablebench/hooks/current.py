@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.hooks._escaping import HarmlessWarnings
-from pytest_tablebench.hooks.keys import CASE_SESSION, SESSION
+from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, SESSION
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks._reporting import ReportingHooks
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import Session
     from pytest_tablebench.session.controller import Controller
+
+REPORTS_BETWEEN_TRIMS = 600
+"""The number of reports between two trims."""
+
+
+class ReportTrimmer:
+    """Drops pytest's reports of cases that are not shown at the end.
+
+    pytest keeps three reports of each item to the end, which take kilobytes, and shows only one.
+    Without trimming, memory would grow with the number of cases.
+    """
+
+    def __init__(self, config: pytest.Config, *, worker: bool) -> None:
+        self._config = config
+        # The empty category has the reports of setup and teardown, which are not counted. The
+        # controller keeps the reports of a worker's passed tests too.
+        self._categories = ("", "passed") if worker else ("",)
+        self._seen = 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self) -> None:
+        """Drop the reports at intervals, after all plugins have seen them."""
+        self._seen += 1
+        if self._seen % REPORTS_BETWEEN_TRIMS:
+            return
+        terminal: Any = self._config.pluginmanager.getplugin("terminalreporter")
+        if terminal is None or getattr(self._config.option, "durations", None) is not None:
+            return
+        for category in self._categories:
+            kept = terminal.stats.get(category)
+            if kept:
+                kept[:] = [r for r in kept if MARKER not in getattr(r, "keywords", ())]
 
 
 def _is_controller(config: pytest.Config) -> bool:
@@ -92,6 +124,4 @@ def _register(session: Session, *, in_worker: bool) -> None:
     manager = session.config.pluginmanager
     manager.register(HarmlessWarnings())
     if session.settings.explicit:
-        from pytest_tablebench.hooks._trimming import ReportTrimmer
-
         manager.register(ReportTrimmer(session.config, worker=in_worker))

@@ -57,7 +57,7 @@ def check_keys(config: pytest.Config) -> None:
             meant = flag.removeprefix("--").replace("-", "_")
             hint = known_names(key, list(options))
             if meant in options:
-                from pytest_tablebench.config.unread_settings import assignment
+                from pytest_tablebench.config.project_file import assignment
 
                 lines = assignment(meant, value, config.inipath or Path("pytest.ini"))
                 shown_lines = "\n".join(f"  {line}" for line in lines)
@@ -78,7 +78,7 @@ def check_unread_gates(config: pytest.Config, items: Iterable[pytest.Item]) -> N
     option = config.option
     if option.inifilename or option.bench_gate or "bench_gate" in _overridden(config):
         return
-    from pytest_tablebench.config.unread_settings import check_unread
+    from pytest_tablebench.config.project_file import check_unread
 
     root, start = config.rootpath, config.invocation_params.dir
     places = {start, *(item.path.parent for item in items)}

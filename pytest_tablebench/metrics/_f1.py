@@ -1,8 +1,69 @@
-"""F1 of counts, and of labels over a batch (spec: torr.md sections 8.1, 8.2, 8.4 and 8.5)."""
+"""F1 of counts, of labels over a batch and of tokens (spec: torr.md, sections 7 to 9)."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.extras import require
+from pytest_tablebench.metrics._base import Processed, Score, needs
+from pytest_tablebench.metrics._normal import canonical_number, normalized
+
+# Marks that only separate or wrap answers; signs such as %, $, + and - have a meaning.
+_WRAPPING = frozenset(",.;:!?'\"()[]{}`´‘’“”«»„…")
+
+_LONG = 1000
+_LONG_RUN = re.compile(rf"(\S{{{_LONG},}})")
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Any:
+    # Only the rules: equal to the reference's pipeline with every component off.
+    require(["spacy"], "token F1")
+    from spacy.lang.en import English
+
+    return English().tokenizer
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Return the lower-cased tokens of a text, including white space and marks."""
+    return _cached(text) if len(text) < _LONG else _split(text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return a number as its value, other text as its tokens without separating marks.
+
+    A text of nothing but marks is returned in lower case.
+    """
+    number = canonical_number(text.strip())
+    if number is not None:
+        return (number,)
+    words = (
+        token for token in tokens(text) if not token.isspace() and not _WRAPPING.issuperset(token)
+    )
+    return tuple(canonical_number(token) or token for token in words) or tuple(
+        filter(None, [text.strip().lower()])
+    )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    # The tokenizer rejects lone surrogates. Its time grows with the square of a run of marks
+    # without a blank, so a run longer than in any answer is one token.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    pieces: list[str] = []
+    for piece in _LONG_RUN.split(text):
+        if len(piece) >= _LONG and _LONG_RUN.fullmatch(piece):
+            pieces.append(piece.lower())
+        else:
+            pieces += (token.text.lower() for token in _tokenizer()(piece))
+    return tuple(pieces)
+
+
+_cached = lru_cache(maxsize=4096)(_split)  # references and short replies are tokenized repeatedly
 
 
 def f_measure(hits: int, reference: int, prediction: int) -> float:
@@ -33,3 +94,43 @@ def label_f1(
         scores[label] = 2 * hit / size if hit else 0.0
         hits, sizes = hits + hit, sizes + size
     return (2 * hits / sizes if hits else 0.0), scores
+
+
+def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
+    """Return F1 of two bags of tokens; 0 without a shared token."""
+    reference_counts, prediction_counts = Counter(reference), Counter(prediction)
+    return f_measure(
+        (reference_counts & prediction_counts).total(),
+        reference_counts.total(),
+        prediction_counts.total(),
+    )
+
+
+@needs("spacy")
+def f1_strings(
+    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
+) -> Score:
+    """Return token F1 between a prediction and all references together (torr.md section 8.2).
+
+    The tokens of all references form one bag, so every reference is expected. `reference` counts
+    every token. `fixed` omits marks that only separate or wrap, and compares numbers by value.
+    """
+    if compat == "reference":
+        joined = " ".join(str(reference) for reference in references)
+        value = token_f1(tokens(joined), tokens(str(prediction)))
+    else:
+        value = token_f1(_plain_tokens(flat(references)), _plain_tokens(flat([prediction])))
+    return Score(value, {"f1_strings": value}, "f1_strings")
+
+
+def flat(values: Iterable[Processed]) -> list[str]:
+    """Return processed values, lists and texts, as one list of texts."""
+    return [
+        str(item)
+        for value in values
+        for item in (value if isinstance(value, list | tuple) else [value])
+    ]
+
+
+def _plain_tokens(items: Iterable[str]) -> list[str]:
+    return [word for item in items for word in words(normalized("NFC", item))]

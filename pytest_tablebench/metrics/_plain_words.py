@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pytest_tablebench.metrics._tokens import words
-from pytest_tablebench.metrics._unicode import normalized
+from pytest_tablebench.metrics._f1 import words
+from pytest_tablebench.metrics._normal import normalized
 
 _MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # minus signs that are no dashes in Unicode
 _ESCAPES = {"n": " ", "p": "|", "\\": "\\"}

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics.realhit_reply import (
+from pytest_tablebench.metrics.replies import (
+    after_thinking,
     realhit_answer_or_nothing,
     realhit_answer_or_reply,
 )
-from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.util.names import unknown_name
 
 _IS = r"(?:is\b\s*:?|:)"

@@ -10,11 +10,10 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._bleu import corpus_bleu
-from pytest_tablebench.metrics._numbers import numbers_as_words
+from pytest_tablebench.metrics._normal import normalized, numbers_as_words
 from pytest_tablebench.metrics._plain_words import dates_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
 from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
-from pytest_tablebench.metrics._unicode import normalized
 from pytest_tablebench.metrics.realhit_numbers import (
     Write,
     asks_percentage,
@@ -146,3 +145,32 @@ def _word_f1(reference: str, prediction: str) -> float:
     reference_words, prediction_words = reference.split(), prediction.split()
     same = (Counter(reference_words) & Counter(prediction_words)).total()
     return 2 * same / (len(reference_words) + len(prediction_words)) if same else 0.0
+
+
+def realhit_structure(
+    prediction: Processed,
+    references: Sequence[Processed],
+    *,
+    compat: Compat = "fixed",
+    structure: str = "both",
+    **facts: Any,
+) -> Score:
+    """Score the answers about a plain table and about its rearranged twin, in this order.
+
+    `structure` selects the score. `self`: the second answer equals the first, right or wrong (the
+    published code). `gold`: the second equals the gold answer. `both`: each of them equals it. With
+    a gold answer all three are parts. The other parts are those of `realhit` for the selected
+    comparison; of two answers the lower counts.
+    """
+    answers = prediction if isinstance(prediction, list) else [prediction]
+    first, second = answers[0], answers[-1]
+    scored = {"self": [realhit(second, [first], compat=compat, **facts)]}
+    if references:
+        gold = [realhit(answer, references, compat=compat, **facts) for answer in (first, second)]
+        scored |= {"gold": gold[1:], "both": gold}
+    counted = scored[structure]
+    parts = {name: min(score.parts[name] for score in counted) for name in counted[0].parts}
+    parts |= {
+        f"em_{name}": min(score.parts["em"] for score in scores) for name, scores in scored.items()
+    }
+    return Score(parts["em"], parts, "em")

@@ -17,8 +17,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, heavy
 from pytest_tablebench.metrics._bleu import sentence_bleu
 from pytest_tablebench.metrics._f1 import f_measure
-from pytest_tablebench.metrics._rouge_package import f_measures, is_affordable
-from pytest_tablebench.metrics._sentences import sentences
+from pytest_tablebench.metrics._rouge_package import f_measures, is_affordable, sentences
 from pytest_tablebench.metrics.meteor import meteor
 
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")

@@ -10,22 +10,17 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Judgement, Metric, Score
 from pytest_tablebench.metrics._bleu import bleu
-from pytest_tablebench.metrics._exact_match import exact_match
-from pytest_tablebench.metrics._f1_strings import f1_strings
-from pytest_tablebench.metrics._facts import facts
+from pytest_tablebench.metrics._exact_match import exact_match, facts
+from pytest_tablebench.metrics._f1 import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
 from pytest_tablebench.metrics._instructions import treb_instruction
-from pytest_tablebench.metrics._realhit import realhit, realhit_analysis
+from pytest_tablebench.metrics._labels import tab_fact, tab_fact_batch, turl, turl_batch
+from pytest_tablebench.metrics._realhit import realhit, realhit_analysis, realhit_structure
 from pytest_tablebench.metrics._realhit_judge import realhit_judged
-from pytest_tablebench.metrics._realhit_structure import realhit_structure
 from pytest_tablebench.metrics._rouge import rouge
-from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
-from pytest_tablebench.metrics._tablebench import tablebench
-from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
+from pytest_tablebench.metrics._tablebench import tablebench, tablebench_answer
 from pytest_tablebench.metrics._tatqa import tatqa
-from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
-from pytest_tablebench.metrics._treb_scores import em_letters, treb
-from pytest_tablebench.metrics._turl import turl, turl_batch
+from pytest_tablebench.metrics._treb import em_letters, treb, treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics._wikitq import wikitq
 from pytest_tablebench.metrics.charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics.typed_answer import typed_answer

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pytest_tablebench.metrics._typed_digits import with_digits
 from pytest_tablebench.metrics._typed_expected import Expected
-from pytest_tablebench.metrics._typed_periods import read_period
 from pytest_tablebench.metrics._typed_replies import (
     AnswerText,
     before_note,
@@ -30,7 +29,6 @@ from pytest_tablebench.metrics._typed_sentences import (
 )
 from pytest_tablebench.metrics._typed_text import folded, loose_forms, spellings, unwrapped
 from pytest_tablebench.metrics._typed_units import is_known
-from pytest_tablebench.metrics._typed_verdicts import decide_verdict
 from pytest_tablebench.metrics._typed_words import (
     directions,
     is_bounded,
@@ -38,8 +36,9 @@ from pytest_tablebench.metrics._typed_words import (
     is_open,
     refuses,
 )
-from pytest_tablebench.metrics.typed_dates import moments_in, read_moment
+from pytest_tablebench.metrics.typed_dates import moments_in, read_moment, read_period
 from pytest_tablebench.metrics.typed_numbers import numbers_in, read_quantity
+from pytest_tablebench.metrics.unclear import decide_verdict
 
 _SUM = re.compile(r"\(?[\d\s.,$€£%]+(?:[-+*/×÷][\d\s.,$€£%]+)+\)?")
 _ROW = re.compile(r"\b(?:row|line|column|zeile|spalte|ligne|colonne)s? $|第$")

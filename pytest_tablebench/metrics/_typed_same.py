@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from pytest_tablebench.metrics._typed_column_units import unit_in_brackets, unit_in_name
 from pytest_tablebench.metrics._typed_text import folded, words
 from pytest_tablebench.metrics._typed_unit_names import RATIOS
 from pytest_tablebench.metrics._typed_units import (
@@ -30,6 +29,7 @@ from pytest_tablebench.metrics._typed_words import (
     question_words,
     unexplained,
 )
+from pytest_tablebench.metrics.typed_columns import unit_in_brackets, unit_in_name
 from pytest_tablebench.metrics.typed_numbers import Quantity, numbers_in, read_quantity
 
 _IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,20})[)\]）】]")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from pytest_tablebench.metrics._typed_digits import with_digits
 from pytest_tablebench.metrics._typed_expected import Expected
-from pytest_tablebench.metrics._typed_periods import month_number, read_period
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, written, wrong
 from pytest_tablebench.metrics._typed_text import CJK, folded, loose_forms, words
 from pytest_tablebench.metrics._typed_vocabulary import CLAUSE
@@ -28,7 +27,7 @@ from pytest_tablebench.metrics._typed_words import (
     without_direction,
     without_hedge,
 )
-from pytest_tablebench.metrics.typed_dates import moments_in
+from pytest_tablebench.metrics.typed_dates import moments_in, month_number, read_period
 from pytest_tablebench.metrics.typed_numbers import (
     Quantity,
     numbers_in,

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from pytest_tablebench.metrics._unicode import normalized
+from pytest_tablebench.metrics._normal import normalized
 
 _SIGNS = str.maketrans(
     dict.fromkeys("‘’‚‛`´′ʼ＇", "'")

@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, needs
-from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
-from pytest_tablebench.metrics._numbers import canonical_number
+from pytest_tablebench.metrics._f1 import f1_strings, flat, token_f1
+from pytest_tablebench.metrics._normal import canonical_number
 from pytest_tablebench.metrics._plain_words import plain_words
 from pytest_tablebench.tables.table import Table
 

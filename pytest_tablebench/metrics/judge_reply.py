@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_tablebench.metrics.thinking import after_thinking
+from pytest_tablebench.metrics.replies import after_thinking
 
 HIGHEST = 10.0
 """The highest mark of TReB's judges."""

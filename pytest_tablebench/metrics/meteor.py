@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_tablebench.metrics._rouge_package import is_affordable
-from pytest_tablebench.metrics._sentences import sentences
+from pytest_tablebench.metrics._rouge_package import is_affordable, sentences
 
 HOW = "`python -m nltk.downloader wordnet` fetches it"
 """How to get WordNet."""

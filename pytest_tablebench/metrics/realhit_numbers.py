@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Context, Decimal
 
-from pytest_tablebench.metrics._numbers import WrittenNumber, written_numbers
+from pytest_tablebench.metrics._normal import WrittenNumber, written_numbers
 
 ASKED_DECIMALS = 2
 """The prompts ask for two decimals, so an answer may round a longer reference to two."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
+from pytest_tablebench.config.papers import PAPER_SETTINGS
 from pytest_tablebench.documents.formats import percent
 from pytest_tablebench.papers._published import (
     Noted,

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.config.printed_prompts import PrintedPrompts
+from pytest_tablebench.config.papers import PrintedPrompts
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.axes import DIRECT, MODES, TEXT
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
-from pytest_tablebench.config.paper_settings import FLAG
+from pytest_tablebench.config.papers import FLAG
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.config.efforts import NONE, effort_params
+from pytest_tablebench.config.parameters import NONE, effort_params
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import shortened
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.efforts import by_effort
+from pytest_tablebench.config.parameters import by_effort
 from pytest_tablebench.errors import PAID_WITHOUT_ANSWER, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models.litellm_facts import may_be_direct

@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.efforts import BUDGET, EFFORT, effort_params
-from pytest_tablebench.config.parameters import WINDOW, is_ollama
+from pytest_tablebench.config.parameters import BUDGET, EFFORT, WINDOW, effort_params, is_ollama
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor

@@ -11,8 +11,7 @@ from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.sandbox._backends import Backend, backends
-    from pytest_tablebench.sandbox._probe import Tried, choose
-    from pytest_tablebench.sandbox._sandbox import NO_SANDBOX, Sandbox
+    from pytest_tablebench.sandbox._sandbox import NO_SANDBOX, Sandbox, Tried, choose
 
 __all__ = ["NO_SANDBOX", "Backend", "Sandbox", "Tried", "backends", "choose"]
 
@@ -20,7 +19,6 @@ __getattr__ = lazily(
     __name__,
     {
         "_backends": ("Backend", "backends"),
-        "_probe": ("Tried", "choose"),
-        "_sandbox": ("NO_SANDBOX", "Sandbox"),
+        "_sandbox": ("NO_SANDBOX", "Sandbox", "Tried", "choose"),
     },
 )

@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest_tablebench
+from pytest_tablebench.sandbox.inside._folder import ReadablePaths, places
 from pytest_tablebench.sandbox.inside._libraries import Installed, installed
-from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 
 _PACKAGE = Path(pytest_tablebench.__file__).parent
 _MODULES = ("sandbox/inside", "util/removal.py")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -21,13 +22,33 @@ from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfi
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.session._messages import EngineNeeds, RunPlace
 from pytest_tablebench.session.garbage import freeze_garbage
-from pytest_tablebench.util.interrupts import uninterrupted
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors.batch import Batches
     from pytest_tablebench.reports.html import PageAhead
     from pytest_tablebench.results.message import CaseMessage, CaseRecord
     from pytest_tablebench.store.shared import SharedStores
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delay an interrupt until the block has ended.
+
+    A compiled package whose import was interrupted cannot be imported again in this process, so the
+    end of the run would fail.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
 
 
 class RunEngine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_tablebench.store._line import describe
-from pytest_tablebench.store._presence import may_have_answers
 from pytest_tablebench.store._store import Store
+from pytest_tablebench.store.upkeep import may_have_answers
 
 __all__ = ["Store", "describe", "may_have_answers"]

@@ -17,7 +17,7 @@ from pytest_tablebench.errors import SettingsError, StoreError, writing
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
-from pytest_tablebench.store._layer import SEGMENTS, Layer
+from pytest_tablebench.store._layer import MAX_LINE, SEGMENTS, Layer, Writer
 from pytest_tablebench.store._line import (
     REPLACES,
     BadLine,
@@ -28,7 +28,6 @@ from pytest_tablebench.store._line import (
     reply_of,
     resolution_line,
 )
-from pytest_tablebench.store._segment import MAX_LINE, Writer
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
 

@@ -1,4 +1,4 @@
-"""Survey, check, copy and compact the folder of a store."""
+"""Survey, check, copy and compact the folder of a store, and list its model versions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,50 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.store._layer import SEGMENTS, Layer
-from pytest_tablebench.store._line import ANSWER, BadLine, read_answer, read_other
-from pytest_tablebench.store._segment import blocks
+from pytest_tablebench.store._layer import SEGMENTS, Layer, blocks
+from pytest_tablebench.store._line import ANSWER, RESOLUTION, BadLine, read_answer, read_other
 from pytest_tablebench.util.files import write_whole
+
+
+def fingerprints(folder: Path, generation: str) -> Counter[str]:
+    """Return how many answers of a generation name each fingerprint.
+
+    Answers without a fingerprint, and damaged lines, are left out. Raises `StoreError` or `OSError`
+    if the store cannot be read.
+    """
+    counts: Counter[str] = Counter()
+    for path in segments_of(folder):
+        with path.open("rb") as file:
+            for line in file:
+                if b'"fingerprint"' not in line:
+                    continue
+                try:
+                    data = read_answer(line.rstrip(b"\n"))
+                except BadLine:
+                    continue
+                version = data["reply"].get("fingerprint")
+                if data["request"].get("generation") == generation and isinstance(version, str):
+                    counts[version] += 1
+    return counts
+
+
+def may_have_answers(folder: Path | None, readonly: Sequence[Path | str] = ()) -> bool:
+    """Return whether a store may contain more than facts about models; False without a store.
+
+    Read-only layers always may. Reads until the first other line, which is usually the first one.
+    """
+    if folder is None or readonly:
+        return bool(readonly)
+    try:
+        return any(map(_has_other_lines, (folder / SEGMENTS).glob("*.jsonl")))
+    except OSError:  # the store reports it when it is opened
+        return True
+
+
+def _has_other_lines(segment: Path) -> bool:
+    with segment.open("rb") as lines:
+        return any(not line.startswith(RESOLUTION) for line in lines)
+
 
 IDLE = 600.0
 """Seconds without a write after which a segment counts as finished."""

@@ -1,10 +1,14 @@
 """Strategies: the conversion of a case to model requests and an answer."""
 
 from pytest_tablebench.strategies._asking import PARSED, asked_about, texts_of
-from pytest_tablebench.strategies._demonstrations import DemonstrationPool
 from pytest_tablebench.strategies._icot import ICoT
-from pytest_tablebench.strategies._pot import PoT
-from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
+from pytest_tablebench.strategies._programs import PoT
+from pytest_tablebench.strategies._prompt import (
+    Demonstration,
+    DemonstrationPool,
+    assemble,
+    published_turns,
+)
 from pytest_tablebench.strategies._tcot import TCoT
 from pytest_tablebench.strategies._tools import TOOLS, Tool, Tools, ToolTables
 from pytest_tablebench.strategies._treethinker import TreeThinker

@@ -9,12 +9,17 @@ from typing import Any, ClassVar
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.errors import REFUSED, ModelError
+from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
-from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers.content import Content
-from pytest_tablebench.strategies._pot import frames_text, user_content
-from pytest_tablebench.strategies._programs import frame_names, observation, program_step
+from pytest_tablebench.strategies._programs import (
+    frame_names,
+    frames_text,
+    observation,
+    program_step,
+    user_content,
+)
 from pytest_tablebench.strategies._replies import (
     FENCE,
     RESULT,

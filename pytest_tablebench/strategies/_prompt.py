@@ -1,14 +1,113 @@
-"""Assembly of a prompt (spec: torr.md section 4)."""
+"""Assembly of a prompt with its demonstrations (spec: torr.md section 4)."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets import PromptParts
+from pytest_tablebench.datasets import Example, Pool, PromptParts, text_key
+from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.serializers.content import Content, Message, images_of
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.seeds import seeded_random
+
+
+def input_fields(example: Example) -> dict[str, Any]:
+    """Return the example's inputs as plain values, the basis of identity and draws."""
+    return {
+        name: value.as_mapping() if isinstance(value, Table) else value
+        for name, value in example.inputs.items()
+    }
+
+
+def choose(
+    fields: Mapping[str, Any], candidates: Sequence[int], count: int, *, seed: int = 0
+) -> list[int]:
+    """Draw `count` of the candidates' indices, seeded by the example's input fields.
+
+    Raises `DataError` if there are fewer than `count` candidates.
+    """
+    if count > len(candidates):
+        raise DataError(
+            f"{count} demonstrations requested, but only {len(candidates)} available; "
+            f"lower --bench-shots"
+        )
+    return seeded_random(dict(fields), seed=42 + seed).sample(candidates, count)
+
+
+class DemonstrationPool:
+    """A pool under one perturbation: duplicates removed, items loaded and perturbed on demand.
+
+    Only items with the same text inputs can be duplicates or equal to the example, so only their
+    tables are loaded. An item that cannot be loaded or perturbed equals no other. It stays in the
+    pool, and the examples that draw it get its error.
+    """
+
+    def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
+        self._pool = pool
+        self._change = change
+        # The serializers of an example need the same few items one after the other.
+        self._loaded = lru_cache(maxsize=256)(self._load)
+        self._by_key: dict[Hashable, list[int]] = {}
+        for index in range(len(pool)):
+            self._by_key.setdefault(pool.key(index), []).append(index)
+        duplicates: set[int] = set()
+        for group in self._by_key.values():
+            if len(group) > 1:
+                duplicates |= self._later_duplicates(group)
+        self._unique = [index for index in range(len(pool)) if index not in duplicates]
+        self._dropped = duplicates
+
+    def _later_duplicates(self, group: Sequence[int]) -> set[int]:
+        seen: set[str] = set()
+        later = set()
+        for index in group:
+            fields = self._fields(index)
+            if fields is None:
+                continue
+            text = json.dumps(fields, sort_keys=True)
+            if text in seen:
+                later.add(index)
+            seen.add(text)
+        return later
+
+    def _fields(self, index: int) -> dict[str, Any] | None:
+        """Return an item's inputs, or None if they cannot be loaded."""
+        try:
+            return input_fields(self[index])
+        except (DataError, TableError):
+            return None
+
+    def __getitem__(self, index: int) -> Example:
+        """Load and perturb one item."""
+        return self._loaded(index)
+
+    def _load(self, index: int) -> Example:
+        return self._pool[index].with_tables(self._change)
+
+    def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:
+        """Return the indices of a (perturbed) example's demonstrations, in prompt order.
+
+        There are fewer than `count` if the pool has no more.
+        """
+        if not count:
+            return []
+        fields = input_fields(example)
+        same = {
+            index
+            for index in self._by_key.get(text_key(example), ())
+            if index not in self._dropped and self._fields(index) == fields
+        }
+        candidates = (
+            [index for index in self._unique if index not in same] if same else self._unique
+        )
+        return choose(fields, candidates, min(count, len(candidates)), seed=seed)
+
 
 _SOFT = "\\N"
 """The reference's soft newline: a line end that removes the line ends right before it."""

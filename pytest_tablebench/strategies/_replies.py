@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics.thinking import after_thinking
+from pytest_tablebench.metrics.replies import after_thinking
 from pytest_tablebench.util.entries import parsed_json
 
 FENCE = "```"

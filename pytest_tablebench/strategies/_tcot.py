@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
+from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.strategies._replies import json_answer

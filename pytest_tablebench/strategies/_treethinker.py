@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from pytest_tablebench.config.printed_prompts import filled, placeholders_in
+from pytest_tablebench.config.papers import filled, placeholders_in
 from pytest_tablebench.datasets import AnswerPlace
+from pytest_tablebench.metrics.replies import after_thinking
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers.content import Content
 from pytest_tablebench.serializers.structured import flattened

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.config.efforts import EFFORTS, by_effort, check_efforts, effort_params
+from pytest_tablebench.config.parameters import EFFORTS, by_effort, check_efforts, effort_params
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.errors import SettingsError
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.config import extras
 from pytest_tablebench.config.extras import PICTURES, PLOTS, require
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics import METRICS, _bleu, _tokens, chinese
+from pytest_tablebench.metrics import METRICS, _bleu, _f1, chinese
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
@@ -47,7 +47,7 @@ def test_a_score_names_the_extra_where_its_package_is_missing(
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     for load, subject in (
         (_bleu._sacrebleu, "BLEU needs sacrebleu"),
-        (_tokens._tokenizer, "token F1 needs spacy"),
+        (_f1._tokenizer, "token F1 needs spacy"),
         (chinese._tokenizer, "the score of a Chinese answer needs jieba"),
     ):
         load.cache_clear()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.config.printed_prompts import PLACEHOLDERS, PrintedPrompts, filled
+from pytest_tablebench.config.papers import PLACEHOLDERS, PrintedPrompts, filled
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.datasets.realhitbench._prompts import FORMS
 from pytest_tablebench.errors import SettingsError

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pytest_tablebench.metrics.realhit_reply import read_reply
+from pytest_tablebench.metrics.replies import read_reply
 
 _SCORE_MARKERS = ("[Score]:", "Score:")
 

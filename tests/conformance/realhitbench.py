@@ -14,7 +14,7 @@ from pytest_tablebench.metrics._realhit import published_form
 from pytest_tablebench.metrics.chart_values import chart_verdict, judge_drawn, judge_printed
 from pytest_tablebench.metrics.charts import patched, program_of, realhit_chart, realhit_code
 from pytest_tablebench.metrics.judge_reply import read_score
-from pytest_tablebench.metrics.realhit_reply import read_reply
+from pytest_tablebench.metrics.replies import read_reply
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 from tests.support.slices import ROOT

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.config.compat import COMPAT_MODES
 from pytest_tablebench.metrics._postprocess import plain_text
-from pytest_tablebench.metrics._tablebench_answer import (
+from pytest_tablebench.metrics._tablebench import (
     ERRORS,
     answer_items,
     matches,

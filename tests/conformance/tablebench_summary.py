@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.metrics._tablebench_answer import counting_part, item_parts
+from pytest_tablebench.metrics._tablebench import counting_part, item_parts
 
 _CHARTS, _ANALYSIS = "Visualization", "DataAnalysis"
 _NAMES = {

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.config.printed_prompts import PrintedPrompts
+from pytest_tablebench.config.papers import PrintedPrompts
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import AnswerPlace, asked_dataset
 from pytest_tablebench.datasets.case import Case

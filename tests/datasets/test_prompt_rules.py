@@ -13,8 +13,8 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets.realhitbench._prompts import FORMS, Form, instruction, tree_form
 from pytest_tablebench.datasets.treb.treb import DATASETS
 from pytest_tablebench.metrics._realhit_judge import judge_message
-from pytest_tablebench.metrics._treb_scores import JUDGE
-from pytest_tablebench.strategies import _icot, _pot, _tcot, _treethinker
+from pytest_tablebench.metrics._treb import JUDGE
+from pytest_tablebench.strategies import _icot, _programs, _tcot, _treethinker
 from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 
 ROLE_AND_STEPS = (
@@ -170,7 +170,7 @@ TREB = {
         ),
     ),
     "pot": (
-        _pot.SYSTEM + _pot.FRAMES,
+        _programs.SYSTEM + _programs.FRAMES,
         (
             ("a short plan", r"short plan"),
             ("one complete block", r"one complete program .* fenced as ```python"),
@@ -180,7 +180,7 @@ TREB = {
         ),
     ),
     "icot": (
-        _icot.SYSTEM + _pot.FRAMES,
+        _icot.SYSTEM + _programs.FRAMES,
         (
             ("step by step", r"step by step"),
             ("df is loaded, do not reload", r"loaded already.*`df`.*do not load it again"),

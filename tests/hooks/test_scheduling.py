@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScheduling, WorkStealingScheduling
 
-from pytest_tablebench.hooks._scheduling import LateScheduling, one_by_one, stealing
+from pytest_tablebench.hooks._xdist import LateScheduling, one_by_one, stealing
 
 
 class Node:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
-from pytest_tablebench.metrics.realhit_reply import Reading, read_reply
+from pytest_tablebench.metrics.replies import Reading, read_reply
 from tests.conformance.realhit_scripts import Attempts, attempts, score_text
 
 ANY_TEXT = st.text(max_size=60)

@@ -12,8 +12,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from pytest_tablebench import score
 from pytest_tablebench.metrics._rouge import MAX_TOKENS, VARIANTS, rouge
-from pytest_tablebench.metrics._rouge_package import is_affordable
-from pytest_tablebench.metrics._sentences import MAX_CHARACTERS, sentences
+from pytest_tablebench.metrics._rouge_package import MAX_CHARACTERS, is_affordable, sentences
 from tests.support.matrix import FULL, draws
 
 PACKAGE = RougeScorer(list(VARIANTS))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
-from pytest_tablebench.metrics._tablebench_answer import answer_items, matches
+from pytest_tablebench.metrics._tablebench import answer_items, matches
 from tests.conformance.tablebench_summary import Row, overall, published_figures
 
 ANY_TEXT = st.text(max_size=60)

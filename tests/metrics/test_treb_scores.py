@@ -10,8 +10,8 @@ from pytest_tablebench import score
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import METRICS, Score, begin
+from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Reply
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.hooks import _trimming as trimming
+from pytest_tablebench.hooks import current
 from pytest_tablebench.reports.progress import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
@@ -44,9 +44,9 @@ def table(result: pytest.RunResult) -> dict[str, list[str]]:
 
 
 COUNTING = """
-import pytest_tablebench.hooks._trimming
+import pytest_tablebench.hooks.current
 
-pytest_tablebench.hooks._trimming.EVERY = 10
+pytest_tablebench.hooks.current.REPORTS_BETWEEN_TRIMS = 10
 
 def pytest_sessionfinish(session):
     terminal = session.config.pluginmanager.getplugin("terminalreporter")
@@ -65,7 +65,9 @@ def test_other(n):
 @pytest.fixture
 def counting(bench, monkeypatch):
     """The option of a plugin that counts kept reports, and trims after ten."""
-    monkeypatch.setattr(trimming, "EVERY", trimming.EVERY)  # which the plugin sets
+    monkeypatch.setattr(
+        current, "REPORTS_BETWEEN_TRIMS", current.REPORTS_BETWEEN_TRIMS
+    )  # which the plugin sets
     bench.pytester.makepyfile(counting=COUNTING)
     bench.pytester.syspathinsert()
     return "-pcounting"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.config.efforts import effort_params
+from pytest_tablebench.config.parameters import effort_params
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import Resolution

@@ -15,7 +15,7 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import Backend, Sandbox, _sandbox, backends, choose
-from pytest_tablebench.sandbox._probe import ESCAPE, Tried, escapes
+from pytest_tablebench.sandbox._sandbox import ESCAPE, Tried, escapes
 from pytest_tablebench.sandbox._worker import SandboxProcess
 from pytest_tablebench.sandbox.inside import _seccomp
 

@@ -9,8 +9,8 @@ import pytest
 
 import pytest_tablebench
 from pytest_tablebench.sandbox._backends import host_libraries, host_places
+from pytest_tablebench.sandbox.inside._folder import ReadablePaths, places
 from pytest_tablebench.sandbox.inside._libraries import LIBRARIES, Library, installed
-from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 
 
 def is_covered(path: Path, readable: list[str]) -> bool:

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from pytest_tablebench.models import Reply
-from pytest_tablebench.store import Store, _layer, _segment
+from pytest_tablebench.store import Store, _layer
 from tests.support.stores import ask, filled, segments, text_of
 
 HEAD = '{"schema": 1, "key": "'
@@ -178,14 +178,14 @@ def test_a_file_replaced_during_reading_serves_no_wrong_answer(tmp_path):
 def test_lines_are_found_with_any_block_size(tmp_path, monkeypatch, block):
     texts = ["a", "b" * 3000, "c" * 50, "d", "e" * 9000, "f", "g" * 200]
     requests = filled(tmp_path, *texts)
-    monkeypatch.setattr(_segment, "BLOCK", block)
-    monkeypatch.setattr(_segment, "FIRST_READ", 64)
+    monkeypatch.setattr(_layer, "BLOCK", block)
+    monkeypatch.setattr(_layer, "FIRST_READ", 64)
     with Store.open(None, [tmp_path]) as store:
         assert [text_of(store, request) for request in requests] == [f"to {text}" for text in texts]
         assert store.warnings == []
     if block > 3000:
         return  # read in one block, so no line is longer
-    monkeypatch.setattr(_segment, "MAX_LINE", 2000)
+    monkeypatch.setattr(_layer, "MAX_LINE", 2000)
     with Store.open(None, [tmp_path]) as store:
         served = [text_of(store, request) for request in requests]
         assert served == [None if len(text) > 2000 else f"to {text}" for text in texts]
@@ -197,9 +197,10 @@ def test_a_line_completed_while_the_store_opens_is_read(tmp_path, monkeypatch):
     (path,) = segments(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content[:-10])
+    blocks = _layer.blocks
 
     def while_it_is_written(file, position):
-        yield from _segment.blocks(file, position)
+        yield from blocks(file, position)
         path.write_bytes(content)
 
     monkeypatch.setattr(_layer, "blocks", while_it_is_written)

@@ -10,7 +10,7 @@ from pytest_tablebench.datasets import AnswerForm
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Execution
 from pytest_tablebench.strategies._icot import ICoT
-from pytest_tablebench.strategies._pot import PoT
+from pytest_tablebench.strategies._programs import PoT
 from pytest_tablebench.strategies._tcot import TCoT
 from pytest_tablebench.tables.table import Table
 

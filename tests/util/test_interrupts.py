@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pytest_tablebench.util.interrupts import uninterrupted
+from pytest_tablebench.session._kept_run import uninterrupted
 
 
 def interrupt() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.config.efforts import EFFORTS
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
+from pytest_tablebench.config.parameters import EFFORTS
 from pytest_tablebench.config.reading import (
     NEW_NAME,
     address,

@@ -6,8 +6,7 @@ import math
 
 from pytest_tablebench.config.demonstrations import shots
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
-from pytest_tablebench.config.paper_settings import paper_setting
-from pytest_tablebench.config.printed_prompts import printed_prompts
+from pytest_tablebench.config.papers import paper_setting, printed_prompts
 from pytest_tablebench.config.reading import (
     choice,
     compat,

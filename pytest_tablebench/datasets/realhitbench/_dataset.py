@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.config.printed_prompts import filled, placeholders_in
+from pytest_tablebench.config.papers import filled, placeholders_in
 from pytest_tablebench.datasets._dataset import (
     AnswerForm,
     AnswerPlace,
@@ -42,7 +42,7 @@ from pytest_tablebench.datasets.realhitbench._rows import (
 )
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
-from pytest_tablebench.metrics.realhit_reply import read_reply
+from pytest_tablebench.metrics.replies import read_reply
 from pytest_tablebench.util.tokens import tokenizer_name
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from pytest_tablebench.generate.question_maker import (
 )
 from pytest_tablebench.generate.twins import twins_of
 from pytest_tablebench.metrics.charts import chart_values
-from pytest_tablebench.metrics.realhit_reply import read_reply
+from pytest_tablebench.metrics.replies import read_reply
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message

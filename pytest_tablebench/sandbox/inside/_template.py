@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 from pytest_tablebench.sandbox.inside._child import become
 from pytest_tablebench.sandbox.inside._confine import end_with_parent, file_rules, hide_memory
+from pytest_tablebench.sandbox.inside._folder import ReadablePaths, places
 from pytest_tablebench.sandbox.inside._libraries import installed, only_import
-from pytest_tablebench.sandbox.inside._places import ReadablePaths, places
 from pytest_tablebench.util.removal import empty
 
 __all__ = ["PROGRAM", "Ended", "Template"]

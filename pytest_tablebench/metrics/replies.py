@@ -1,9 +1,22 @@
-"""Answers in replies to RealHiTBench (realhitbench.md, 2)."""
+"""Parts of replies: thinking before the answer, and RealHiTBench's marker (realhitbench.md, 2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+
+def after_thinking(reply: str) -> str:
+    """Return the text after the last `</think>`, or the whole reply without it."""
+    return reply.rpartition("</think>")[2]
+
+
+def oddities(reply: str) -> tuple[str, ...]:
+    """Return the flags of a reply: thinking that does not end, more than one box."""
+    text = after_thinking(reply)
+    unclosed = ("unclosed_thinking",) * ("<think>" in text)
+    return unclosed + ("several_boxes",) * (text.count("\\boxed{") > 1)
+
 
 _MARKER, _FALLBACK = "[Final Answer]:", "Final Answer:"
 
