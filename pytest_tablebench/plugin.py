@@ -88,7 +88,7 @@ def pytest_load_initial_conftests(
     """
     args[:] = map(singular, args)
     if "--pyargs" in args:
-        from pytest_tablebench.util.suites import located
+        from pytest_tablebench.util.programs import located
 
         args[:] = map(located, args)
     if "--model" in args:

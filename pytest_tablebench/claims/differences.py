@@ -13,8 +13,7 @@ from typing import Any, Literal
 from pytest_tablebench.config.options import OPTIONS, Differs, Kind, Verdict
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.folder import RUN, read_facts
-from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.served import short_names
+from pytest_tablebench.results.run_facts import RunFacts, short_names
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import shortened

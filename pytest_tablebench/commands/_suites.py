@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from pytest_tablebench.util.programs import program
-from pytest_tablebench.util.suites import SUITES
+from pytest_tablebench.util.programs import SUITES, program
 
 
 def check_and_run(folder: Path) -> list[str]:

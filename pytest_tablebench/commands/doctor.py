@@ -20,8 +20,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
 from pytest_tablebench.running.front_check import LONGEST, SHORTEST, front_check
 from pytest_tablebench.util.names import counted
-from pytest_tablebench.util.programs import program
-from pytest_tablebench.util.suites import SUITES
+from pytest_tablebench.util.programs import SUITES, program
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.doctor import Finding

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
-from pytest_tablebench.executors._lane_state import SPARE_RETRIES, SPENT, LaneState, Totals, plus
-from pytest_tablebench.executors._pace import Pace
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._pace import SPARE_RETRIES, SPENT, LaneState, Pace, Totals, plus
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.models.retry import RetryPolicy
 

@@ -21,7 +21,7 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Limits
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
-from pytest_tablebench.util.shared_file import SharedFile
+from pytest_tablebench.util.leftovers import SharedFile
 
 PROBLEMS = "problems"
 """First word of the names of notes about problems; such a note contains all of one source."""

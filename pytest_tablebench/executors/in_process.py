@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
-from pytest_tablebench.executors._protocol import Executor, Outcome, Work
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Executor, Job, Outcome, Work
 from pytest_tablebench.executors._wire import read_error
 from pytest_tablebench.models import Provider, Reply, Request, limited
 from pytest_tablebench.util.notices import notice

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
-from pytest_tablebench.results.checks import Finding
+from pytest_tablebench.results.message import Finding
 from pytest_tablebench.session.case_messages import died_message
 
 if TYPE_CHECKING:

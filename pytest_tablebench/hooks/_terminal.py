@@ -12,7 +12,7 @@ import pytest
 
 from pytest_tablebench.hooks._escaping import write_lines, write_title
 from pytest_tablebench.util.names import shortened
-from pytest_tablebench.util.suites import module_name
+from pytest_tablebench.util.programs import module_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks._reporting import ReportingHooks

@@ -21,7 +21,7 @@ from pytest_tablebench.hooks.preparation import check_names, check_unread_gates
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
 from pytest_tablebench.util.names import escaped, slug, unknown_name
-from pytest_tablebench.util.suites import suite_files
+from pytest_tablebench.util.programs import suite_files
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

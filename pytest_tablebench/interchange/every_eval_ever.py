@@ -21,9 +21,9 @@ from pytest_tablebench.interchange.exporter import (
     records_by,
     run_uuid,
 )
-from pytest_tablebench.results.media import MEDIA, merge_media
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.results.texts import MEDIA, merge_media
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import shortened, slug
 

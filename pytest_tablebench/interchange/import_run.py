@@ -15,11 +15,10 @@ from pytest_tablebench.interchange._instance import recorded_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.results import RunFolder
-from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.texts import TEXTS, example_key
+from pytest_tablebench.results.texts import TEXTS, example_key, merge_media
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, shortened

@@ -18,8 +18,8 @@ from pytest_tablebench.papers.runs import runs_by_mode
 from pytest_tablebench.papers.table import PaperTable, Row, captioned
 from pytest_tablebench.results.figures import mean_parts, plain_mean
 from pytest_tablebench.results.run import Run, RunRow
-from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.signatures import parse_call
 
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"
 """The main questions, and those about oversized tables."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.documents.formats import percent
-from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.served import answered_by
+from pytest_tablebench.results.run_facts import RunFacts, answered_by
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted
 

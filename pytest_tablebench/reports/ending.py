@@ -14,8 +14,7 @@ from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.terminal import short_path
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.util.names import counted, shortened
-from pytest_tablebench.util.programs import program
-from pytest_tablebench.util.suites import SUITES
+from pytest_tablebench.util.programs import SUITES, program
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison

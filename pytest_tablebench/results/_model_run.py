@@ -9,10 +9,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from pytest_tablebench.results.checks import JoinedCase
 from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.message import AnswerCost, CaseMessage
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, JoinedCase
 from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 

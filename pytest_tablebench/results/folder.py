@@ -17,9 +17,8 @@ from pytest_tablebench.results.record import SCHEMA, Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.files import LineFile, write_whole
 from pytest_tablebench.util.leftovers import lock
-from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of
 from pytest_tablebench.util.notices import notice
 from pytest_tablebench.util.removal import empty

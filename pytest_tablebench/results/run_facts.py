@@ -1,8 +1,8 @@
-"""The facts about a run: the content of its `run.json`, read and checked once."""
+"""The facts about a run: the content of its `run.json`, and which models answered it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,6 +12,42 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.record import check_schema
 from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.names import shortened
+
+SEPARATOR = "; "
+"""Between the parts of a name: `model m-1; provider DeepInfra; fingerprint fp_1`."""
+
+
+def served_name(model: str | None, provider: str | None, fingerprint: str | None) -> str | None:
+    """Return the name of what answered; None if the reply says nothing."""
+    parts = {"model": model, "provider": provider, "fingerprint": fingerprint}
+    texts = [f"{kind} {value.replace(SEPARATOR, ', ')}" for kind, value in parts.items() if value]
+    return SEPARATOR.join(texts) or None
+
+
+def short_names(names: Collection[str]) -> dict[str, str]:
+    """Return, by name, the parts that not all of the names share; the name if it has no other."""
+    parts = {name: name.split(SEPARATOR) for name in names}
+    shared = set.intersection(*map(set, parts.values())) if len(parts) > 1 else set()
+    shorter = {
+        name: SEPARATOR.join(part for part in own_parts if part not in shared)
+        for name, own_parts in parts.items()
+    }
+    kinds = {text.partition(" ")[0] for text in shorter.values()}
+    if len(kinds) == 1 and not any(SEPARATOR in text for text in shorter.values()):
+        shorter = {name: text.partition(" ")[2] for name, text in shorter.items()}
+    return {name: text or name for name, text in shorter.items()}
+
+
+def answered_by(counts: Mapping[str, int]) -> str | None:
+    """Return a line if more than one model, provider or version answered; else None."""
+    total = sum(counts.values())
+    if len(counts) < 2 or not total:
+        return None
+    names = short_names(counts)
+    shown = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    parts = [f"{names[name]} {100 * count / total:.0f} %" for name, count in shown]
+    return f"answered by {', '.join(parts)}"
+
 
 Entries = Mapping[str, Any]
 ByName = Mapping[str, Entries]

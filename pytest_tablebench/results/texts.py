@@ -1,4 +1,4 @@
-"""Write and read `texts.jsonl.gz` of a run folder: prompts, transcripts and examples, each once.
+"""Write and read `texts.jsonl.gz` and `media/` of a run folder: each text and image once.
 
 The file is a sequence of gzip members of at most `BLOCK_LINES` lines, each written at once. After
 a crash it is readable up to its last complete member, a continued run appends members, and any
@@ -7,7 +7,9 @@ gzip tool can read it.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +19,56 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import SCHEMA, check_schema
+from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.entries import listing, parsed_json
+from pytest_tablebench.util.files import write_whole
+
+MEDIA = "media"
+
+
+class MediaFolder:
+    """The images of a run folder. Any number of processes may write into it."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run / MEDIA
+        self._written: set[str] = set()
+
+    def put(self, image: Image) -> None:
+        """Add an image. Raises `OSError`."""
+        if image.digest in self._written:
+            return
+        target = self.path / image.file_name
+        if not target.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_whole(target, image.data)
+        self._written.add(image.digest)
+
+
+_NAME = re.compile(r"([0-9a-f]{64})\.[a-z]{3,4}")
+
+
+def merge_media(runs: Iterable[Path], out: Path) -> None:
+    """Copy the images of several run folders into another, each once.
+
+    Raises `SettingsError` for a file whose digest differs from its name, and `OSError`.
+    """
+    copied: set[str] = set()
+    for run in runs:
+        folder = run / MEDIA
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            name_match = _NAME.fullmatch(file.name)
+            if name_match is None or file.name in copied:
+                continue
+            data = file.read_bytes() if file.is_file() else b""
+            if hashlib.sha256(data).hexdigest() != name_match[1]:
+                raise SettingsError(
+                    f"{file} is damaged: its digest differs from its name; delete "
+                    f"the file to merge the runs without this image"
+                )
+            (out / MEDIA).mkdir(exist_ok=True)
+            write_whole(out / MEDIA / file.name, data)
+            copied.add(file.name)
+
 
 TEXTS = "texts.jsonl.gz"
 

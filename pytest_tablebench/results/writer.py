@@ -17,11 +17,17 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
 from pytest_tablebench.results._model_run import ModelRun, keep_answer
 from pytest_tablebench.results._recorded_options import option_entries, versions
-from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
 from pytest_tablebench.results.labels import taken_labels, write_labels
-from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
+from pytest_tablebench.results.message import (
+    CaseMessage,
+    CaseRecord,
+    JoinedCase,
+    MadeRecord,
+    ReadRecord,
+    with_checks,
+)
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 

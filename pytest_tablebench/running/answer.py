@@ -18,7 +18,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.results.served import served_name
+from pytest_tablebench.results.run_facts import served_name
 from pytest_tablebench.running._limits import limit_of
 from pytest_tablebench.running._prompt_cut import PROMPT_CUT
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of

@@ -19,7 +19,7 @@ from pytest_tablebench.errors import (
     described,
 )
 from pytest_tablebench.results import Outcome, Record, outcome_of_score
-from pytest_tablebench.results.checks import Finding, with_checks
+from pytest_tablebench.results.message import Finding, with_checks
 from pytest_tablebench.results.record import ASSERTION, reaches
 from pytest_tablebench.running.answer import no_answer_reason, step_records
 from pytest_tablebench.running.scoring import score_fields, score_flags

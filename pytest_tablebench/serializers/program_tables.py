@@ -20,8 +20,8 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.structured import flattened
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import SameTable
+from pytest_tablebench.util.leftovers import SharedFile
 from pytest_tablebench.util.names import counted
-from pytest_tablebench.util.shared_file import SharedFile
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -70,7 +70,7 @@ class Alone(CaseRunner, RunKeeper):
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, the smallest drop each gate can see with the selected cases."""
-        from pytest_tablebench.claims.gate_subjects import planned_clusters
+        from pytest_tablebench.claims.gate_names import planned_clusters
 
         verdicts = self.verdicts
         if verdicts is None or self.settings.shard is not None:

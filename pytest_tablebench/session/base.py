@@ -18,8 +18,7 @@ from pytest_tablebench.util.notices import Notices
 if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.checks import Finding
-    from pytest_tablebench.results.message import CaseMessage
+    from pytest_tablebench.results.message import CaseMessage, Finding
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.provider_pool import ProviderPool

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results.checks import Finding, join_checks
 from pytest_tablebench.results.figures import newest
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
+from pytest_tablebench.results.message import (
+    AnswerCost,
+    CaseMessage,
+    Finding,
+    MadeRecord,
+    join_checks,
+)
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
 from pytest_tablebench.running.case import made_record

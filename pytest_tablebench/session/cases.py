@@ -229,7 +229,7 @@ class Cases:
 
         This reads the data files, so only one process of a run does it.
         """
-        from pytest_tablebench.claims.gate_subjects import check_subjects
+        from pytest_tablebench.claims.gate_names import check_subjects
         from pytest_tablebench.running.preflight import check_datasets
 
         check_datasets(self.runner, self.selection.datasets())

@@ -30,8 +30,7 @@ from pytest_tablebench.session.base import CaseRunner
 from pytest_tablebench.session.controller import CHANNEL, EACH
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.checks import Finding
-    from pytest_tablebench.results.message import CaseMessage
+    from pytest_tablebench.results.message import CaseMessage, Finding
     from pytest_tablebench.running.case import CaseRun
 
 PROBLEMS = "tablebench_problems"

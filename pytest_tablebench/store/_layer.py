@@ -25,7 +25,7 @@ from pytest_tablebench.store._line import (
     replaces,
     written_at,
 )
-from pytest_tablebench.util.line_file import LineFile
+from pytest_tablebench.util.files import LineFile
 
 MAX_LINE = 16 << 20
 """Longest line in bytes; a longer one is damaged."""

@@ -27,8 +27,8 @@ from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.signatures import parse_call
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Names of programs in commands that a user can paste."""
+"""Names of programs and suites in commands that a user can paste."""
 
 from __future__ import annotations
 
@@ -7,6 +7,40 @@ import shutil
 import sys
 from functools import cache
 from pathlib import Path
+
+SUITES = "pytest_tablebench.suites"
+"""The name for `pytest --pyargs`; `pytest_tablebench.suites.test_starter` is a suite."""
+
+
+def located(argument: str) -> str:
+    """Return an argument of pytest; a suite of an editable checkout becomes its path.
+
+    In an editable installation the suites are next to the package, where no import finds them.
+    """
+    name, colons, test = argument.partition("::")
+    if f"{name}.".startswith(f"{SUITES}."):
+        package = Path(__file__).resolve().parents[1]
+        path = package.parent.joinpath("suites", *name.split(".")[2:])
+        if not (package / "suites").is_dir() and path.parent.is_dir():
+            return f"{path if path.is_dir() else path.with_suffix('.py')}{colons}{test}"
+    return argument
+
+
+def suite_files() -> list[Path]:
+    """Return the files of the suites, in the order in which pytest collects them."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "suites"
+    return sorted((inside if inside.is_dir() else package.parent / "suites").glob("test_*.py"))
+
+
+def module_name(path: Path) -> str | None:
+    """Return the name of a suite of the package for `pytest --pyargs`, or None."""
+    package = Path(__file__).resolve().parents[1]
+    folder = path.resolve().parent
+    if path.suffix == ".py" and folder in (package / "suites", package.parent / "suites"):
+        return f"{SUITES}.{path.stem}"
+    return None
+
 
 __all__ = ["program"]
 

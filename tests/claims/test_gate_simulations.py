@@ -15,8 +15,7 @@ from pytest_tablebench.claims.estimate import moments, paired_bounds
 from pytest_tablebench.claims.gates import StoppingRule, parse_gate
 from pytest_tablebench.claims.gates._evaluation import evaluate_gate
 from pytest_tablebench.claims.gates._result import EvaluatedGate, correct
-from pytest_tablebench.claims.gates._scopes import Scopes
-from pytest_tablebench.claims.gates._sides import Sides
+from pytest_tablebench.claims.gates._scopes import Scopes, Sides
 from pytest_tablebench.results.sheets import ScoreSheet
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL

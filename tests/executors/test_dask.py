@@ -24,7 +24,7 @@ from pytest_tablebench.errors import METRIC, ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.dask import broker
 from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
-from pytest_tablebench.executors.local._metrics import grade_body
+from pytest_tablebench.executors.local._local_work import grade_body
 from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Message, Reply, Request

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors.dask._callers import DaskCallers
-from pytest_tablebench.executors.dask._worker import WorkerHandle
+from pytest_tablebench.executors.dask._cluster import WorkerHandle
 
 
 class Listener:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.executors._lane_state import SPARE_RETRIES
-from pytest_tablebench.executors._queue import Job, JobQueue
+from pytest_tablebench.executors._pace import SPARE_RETRIES
+from pytest_tablebench.executors._protocol import Job, JobQueue
 from tests.support.dispatch_simulation import (
     DOWN,
     FILTERED,

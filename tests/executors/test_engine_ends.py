@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tablebench.errors import STOP_AFTER
 from pytest_tablebench.executors._dispatch import Wait
-from pytest_tablebench.executors._lane_state import GIVE_UP_AFTER, SPARE_RETRIES
+from pytest_tablebench.executors._pace import GIVE_UP_AFTER, SPARE_RETRIES
 from tests.support.dispatch_simulation import (
     DOWN,
     FILTERED,

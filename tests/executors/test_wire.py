@@ -23,7 +23,7 @@ from pytest_tablebench.executors._wire import (
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.serializers.content import SentBack, ToolCall, ToolResult
-from pytest_tablebench.util.shared_file import SharedFile
+from pytest_tablebench.util.leftovers import SharedFile
 
 TEXTS = st.text() | st.text("\t\n\r\x00\u2028\x85 {}\"'")
 VALUES = st.recursive(

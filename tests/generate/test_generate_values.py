@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from pytest_tablebench.generate.values import (
+from pytest_tablebench.generate.pair import (
     answer_text,
     cell_key,
     is_empty,

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_tablebench import Table, score
 from pytest_tablebench.datasets.answers import answer_context
+from pytest_tablebench.generate.pair import answer_text
 from pytest_tablebench.generate.rules import RuleGenerator
-from pytest_tablebench.generate.values import answer_text
 from tests.support.matrix import FULL
 
 NAMES = (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.commands._suites import check_and_run
-from pytest_tablebench.util import suites
-from pytest_tablebench.util.suites import located, module_name
+from pytest_tablebench.util import programs
+from pytest_tablebench.util.programs import located, module_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,7 +48,7 @@ def test_in_an_installed_package_suite_names_are_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pytest_tablebench/suites").mkdir(parents=True)
-    monkeypatch.setattr(suites, "__file__", str(tmp_path / "pytest_tablebench/util/suites.py"))
+    monkeypatch.setattr(programs, "__file__", str(tmp_path / "pytest_tablebench/util/programs.py"))
     assert located("pytest_tablebench.suites") == "pytest_tablebench.suites"
 
 

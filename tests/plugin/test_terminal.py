@@ -65,9 +65,8 @@ def test_other(n):
 @pytest.fixture
 def counting(bench, monkeypatch):
     """The option of a plugin that counts kept reports, and trims after ten."""
-    monkeypatch.setattr(
-        current, "REPORTS_BETWEEN_TRIMS", current.REPORTS_BETWEEN_TRIMS
-    )  # which the plugin sets
+    # The plugin sets the number too; the fixture restores it.
+    monkeypatch.setattr(current, "REPORTS_BETWEEN_TRIMS", current.REPORTS_BETWEEN_TRIMS)
     bench.pytester.makepyfile(counting=COUNTING)
     bench.pytester.syspathinsert()
     return "-pcounting"

@@ -12,8 +12,7 @@ import pytest
 from pytest_tablebench.reports.html import PageAhead, _ahead, write_page
 from pytest_tablebench.reports.html._details import DETAILS
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import CaseMessage, MadeRecord
+from pytest_tablebench.results.message import CaseMessage, Finding, MadeRecord
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, ExampleText, example_key, read_texts
 from tests.support.page_runs import make_records, record, write_run

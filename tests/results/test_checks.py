@@ -11,8 +11,14 @@ import pytest
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
-from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
+from pytest_tablebench.results.message import (
+    AnswerCost,
+    CaseMessage,
+    Finding,
+    JoinedCase,
+    MadeRecord,
+    join_checks,
+)
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.present import present
 from tests.support.run_folders import record

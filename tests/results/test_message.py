@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.results._model_run import ModelRun
-from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, ReadRecord
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, Finding, ReadRecord
 from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.session._messages import (
     EngineNeeds,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pytest_tablebench.claims.differences import differences_between
-from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.served import answered_by, served_name, short_names
+from pytest_tablebench.results.run_facts import RunFacts, answered_by, served_name, short_names
 
 
 def test_a_name_has_what_the_reply_says() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.claims.gate_subjects import check_subjects
+from pytest_tablebench.claims.gate_names import check_subjects
 from pytest_tablebench.claims.gates import parse_gate
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import TableQuestions, table_question

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 
 __all__ = [
     "DOWN",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.claims.drift._entries import FEWEST, look_entry, reference_entry
-from pytest_tablebench.claims.drift._history import History, HistoryEntry, read_history
+from pytest_tablebench.claims.drift._entries import (
+    FEWEST,
+    History,
+    HistoryEntry,
+    look_entry,
+    read_history,
+    reference_entry,
+)
 from pytest_tablebench.claims.drift._sequence import Noise, looks_until
 from pytest_tablebench.claims.drift._verdict import LookFacts, WatchVerdict, judge_watch
 from pytest_tablebench.claims.drift._watch import AnswerTest, DriftStanding, DriftTest

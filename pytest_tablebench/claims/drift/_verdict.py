@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_tablebench.claims.differences import Difference
-from pytest_tablebench.claims.drift._entries import our_changes
-from pytest_tablebench.claims.drift._history import History, HistoryEntry
+from pytest_tablebench.claims.drift._entries import History, HistoryEntry, our_changes
 from pytest_tablebench.claims.drift._sequence import looks_until
 from pytest_tablebench.claims.drift._watch import (
     MOST_MISSING,
@@ -17,7 +16,7 @@ from pytest_tablebench.claims.drift._watch import (
 )
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
-from pytest_tablebench.results.served import short_names
+from pytest_tablebench.results.run_facts import short_names
 from pytest_tablebench.util.arrays import np
 
 State = Literal["no drift", "drift", "not decided", "cannot tell"]

@@ -17,8 +17,7 @@ from pytest_tablebench.claims.estimate import (
 )
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, number
-from pytest_tablebench.claims.gates._scopes import Scopes
-from pytest_tablebench.claims.gates._sides import about
+from pytest_tablebench.claims.gates._scopes import Scopes, about
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np

@@ -18,8 +18,7 @@ from pytest_tablebench.claims.estimate import (
 )
 from pytest_tablebench.claims.gates._counts import evaluate_cost, evaluate_count, evaluate_use
 from pytest_tablebench.claims.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
-from pytest_tablebench.claims.gates._judged import judged_result
-from pytest_tablebench.claims.gates._needs import with_few, with_needs
+from pytest_tablebench.claims.gates._judged import judged_result, with_few, with_needs
 from pytest_tablebench.claims.gates._result import (
     EvaluatedGate,
     GateResult,
@@ -28,8 +27,14 @@ from pytest_tablebench.claims.gates._result import (
     number,
     reason,
 )
-from pytest_tablebench.claims.gates._scopes import Clusters, JudgeLabels, Scopes
-from pytest_tablebench.claims.gates._sides import Key, read_side, read_table
+from pytest_tablebench.claims.gates._scopes import (
+    Clusters,
+    JudgeLabels,
+    Key,
+    Scopes,
+    read_side,
+    read_table,
+)
 from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts

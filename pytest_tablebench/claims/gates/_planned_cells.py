@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.gates._grammar import Gate
-from pytest_tablebench.claims.gates._sides import Key, Sides, key_of
+from pytest_tablebench.claims.gates._scopes import Key, Sides, key_of
 from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.results.score_table import field_of
 from pytest_tablebench.results.sheets import Configuration, ScoreSheet, with_clusters

@@ -12,9 +12,8 @@ from pytest_tablebench.claims._claim import POWER
 from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
-from pytest_tablebench.claims.gates._needs import planned_needs
-from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
-from pytest_tablebench.claims.gates._sides import about, read_side
+from pytest_tablebench.claims.gates._judged import planned_needs
+from pytest_tablebench.claims.gates._scopes import Clusters, Scopes, about, read_side
 from pytest_tablebench.claims.gates._values import collect
 from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.util.arrays import np

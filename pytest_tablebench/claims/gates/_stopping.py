@@ -13,8 +13,7 @@ from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_re
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._planned_cells import PlannedCells
 from pytest_tablebench.claims.gates._result import EvaluatedGate, GateResult, correct
-from pytest_tablebench.claims.gates._scopes import Clusters, Scopes
-from pytest_tablebench.claims.gates._sides import Key, Sides, key_of, read_side
+from pytest_tablebench.claims.gates._scopes import Clusters, Key, Scopes, Sides, key_of, read_side
 from pytest_tablebench.config.axes import MODES, names_on
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts

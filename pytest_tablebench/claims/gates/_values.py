@@ -10,8 +10,13 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.gates._grammar import Gate
-from pytest_tablebench.claims.gates._scopes import Scopes
-from pytest_tablebench.claims.gates._sides import about, expected_cells, selected, values_of
+from pytest_tablebench.claims.gates._scopes import (
+    Scopes,
+    about,
+    expected_cells,
+    selected,
+    values_of,
+)
 from pytest_tablebench.claims.paired import SheetPair
 from pytest_tablebench.results.figures import FEWEST, example_values, mean, robustness
 from pytest_tablebench.results.sheets import ScoreSheet

@@ -16,12 +16,11 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
-from pytest_tablebench.results.texts import TEXTS, merge_texts
+from pytest_tablebench.results.texts import TEXTS, merge_media, merge_texts
 from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import counted
 

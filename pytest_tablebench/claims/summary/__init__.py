@@ -1,6 +1,6 @@
 """The figures of a run: the content of `summary.json`, and what is notable in it."""
 
-from pytest_tablebench.claims.summary._further_figures import (
+from pytest_tablebench.claims.summary._repeats import (
     FORMER,
     informative_parts,
     is_memory_test,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_tablebench.claims._cheapest import MARGIN, paired_settings, settings_of
 from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._examples import Examples, by_tag
-from pytest_tablebench.claims.summary._further_figures import (
+from pytest_tablebench.claims.summary._repeats import (
     consistency_figures,
     finite_values,
     memory_figures,
     part_figures,
+    repeat_figures,
+    sampling_cost,
 )
-from pytest_tablebench.claims.summary._repeats import repeat_figures, sampling_cost
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR

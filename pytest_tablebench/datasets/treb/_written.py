@@ -18,7 +18,7 @@ from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate.folder import text_table
-from pytest_tablebench.generate.values import parse_number, plain_question
+from pytest_tablebench.generate.pair import parse_number, plain_question
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug

@@ -5,8 +5,7 @@ and submits the next requests of its conversations, until all cases are answered
 store (`_ledger`) lists all submitted requests, so that no run submits a request twice.
 """
 
-from pytest_tablebench.executors.batch._batches import Batches
-from pytest_tablebench.executors.batch._executor import BatchExecutor
+from pytest_tablebench.executors.batch._batches import Batches, BatchExecutor
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger
 
 __all__ = ["Batch", "BatchExecutor", "Batches", "Ledger"]

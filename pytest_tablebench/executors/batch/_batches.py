@@ -1,17 +1,21 @@
-"""Collect the answers of batches and submit new batches, in the process that keeps the run."""
+"""The executor of cases in batches, and the process that collects and submits them."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.batch._ledger import Batch, Ledger, written_base
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.executors._protocol import Executor, Outcome, Work
+from pytest_tablebench.executors.batch._ledger import Batch, Ledger, pending, written_base
+from pytest_tablebench.models import Request
+from pytest_tablebench.models.base import as_openai
+from pytest_tablebench.store import describe
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
@@ -145,3 +149,83 @@ class Batches:
         except (ValueError, LookupError, TypeError):
             last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             return [f"its process ended with {done.returncode}: {' '.join(last)}"]
+
+
+class BatchExecutor:
+    """Collects the requests of models with a batch service; passes other work on.
+
+    It makes no call. At the end of the session the process that keeps the run submits the
+    collected requests (`Batches`).
+
+    Arguments:
+        models: those with a batch service.
+        retries: times that a request with a temporary failure is submitted again.
+        max_cost: US dollars that all batches of the ledger may cost; None: no limit.
+    """
+
+    def __init__(
+        self,
+        others: Executor,
+        ledger: Ledger,
+        models: Collection[str],
+        retries: int,
+        max_cost: float | None = None,
+    ) -> None:
+        self._others = others
+        self._ledger = ledger
+        self._models = frozenset(models)
+        self._standing = ledger.standing(retries, max_cost)
+        self._ready: list[tuple[str, Outcome]] = []
+        self._file: IO[str] | None = None
+
+    @property
+    def lost(self) -> ModelError | None:
+        return None if self._ready else self._others.lost
+
+    @property
+    def waits(self) -> Sequence[Mapping[str, Any]]:
+        return self._others.waits
+
+    def submit(self, work: Work, lane: str) -> None:
+        """Collect a request for a batch; pass other work on."""
+        key, request = work.key, work.task
+        if not isinstance(request, Request) or lane not in self._models:
+            self._others.submit(work, lane)
+            return
+        failure = self._standing.failed.get(key)
+        if failure is None and key not in self._standing.under_way:
+            self._collect(key, request, lane)
+        self._ready.append((key, failure or pending(lane)))
+
+    def _collect(self, key: str, request: Request, lane: str) -> None:
+        if self._file is None:
+            self._file = self._ledger.spool().open("a", encoding="ascii")
+        fields = {
+            "key": key,
+            "model": lane,
+            "attempt": self._standing.attempts.get(key, 0) + 1,
+            "messages": as_openai(request.messages),
+            "params": dict(request.params),
+            "facts": describe(request),
+        }
+        self._file.write(json.dumps(fields, default=str) + "\n")
+        self._file.flush()
+
+    def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
+        """Return the outcomes of collected requests, else outcomes of the other executor."""
+        if self._ready:
+            ready, self._ready = self._ready, []
+            return ready
+        return self._others.outcomes(wait=wait)
+
+    def totals(self) -> Mapping[str, Any] | None:
+        return self._others.totals()
+
+    def stop(self, why: str) -> None:
+        self._others.stop(why)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        self._others.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import error_fields, header, pack, to_json
 from pytest_tablebench.executors.local._callers import LocalCallers
 from pytest_tablebench.executors.local._connection import Connection, Listener

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import (
     PROBLEMS,
     error_fields,
@@ -23,9 +23,8 @@ from pytest_tablebench.executors._wire import (
     read_reply,
     read_request,
 )
-from pytest_tablebench.executors.dask._cluster import Cluster
-from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
-from pytest_tablebench.executors.local._caller_pool import CallerPool
+from pytest_tablebench.executors.dask._cluster import Cluster, Task, WorkerHandle
+from pytest_tablebench.executors.local._callers import CallerPool
 from pytest_tablebench.metrics.steps import read_execution
 from pytest_tablebench.models.litellm_facts import facts_entry
 

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import LineSplitter, header, pack
 
 ROLES = frozenset({"caller", "runner", "keeper"})

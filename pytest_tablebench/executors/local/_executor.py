@@ -22,7 +22,7 @@ from pytest_tablebench.executors._wire import (
     request_body,
     to_json,
 )
-from pytest_tablebench.executors.local._metrics import grade_body
+from pytest_tablebench.executors.local._local_work import grade_body
 from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
 
 SLICE_S = 0.5

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher
 from pytest_tablebench.executors._process import ModuleProcess, last_line, processors
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.util.names import shortened
 
 SERVER = "pytest_tablebench.models.gguf.serve"

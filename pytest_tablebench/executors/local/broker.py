@@ -20,12 +20,11 @@ from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
-from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import error_fields, read_error, reply_fields
 from pytest_tablebench.executors.local._broadcast import Broadcast
-from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.executors.local._caller_processes import end_spare
-from pytest_tablebench.executors.local._callers import LocalCallers
+from pytest_tablebench.executors.local._callers import CallerPool, LocalCallers
 from pytest_tablebench.executors.local._connection import Connection, Listener
 from pytest_tablebench.executors.local._local_work import LocalWork, Programs, Scorers
 from pytest_tablebench.executors.local._servers import Servers

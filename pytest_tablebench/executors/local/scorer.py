@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_tablebench.errors import METRIC, ModelError, TableBenchError, described
 from pytest_tablebench.executors._wire import error_fields, score_fields, to_json
-from pytest_tablebench.executors.local._metrics import find_metric
+from pytest_tablebench.executors.local._local_work import find_metric
 from pytest_tablebench.metrics import Metric, score
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate._questions import TASKS, QuestionFamily
-from pytest_tablebench.generate.values import parse_number
+from pytest_tablebench.generate.pair import parse_number
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path, write_whole
 from pytest_tablebench.util.names import shortened

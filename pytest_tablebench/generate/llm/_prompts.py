@@ -24,9 +24,9 @@ from pytest_tablebench.generate.llm.replies import (
     plain_text,
     read_object,
 )
+from pytest_tablebench.generate.pair import is_summary, plain_question
 from pytest_tablebench.generate.question_maker import LANGUAGES, data_file, spoken
 from pytest_tablebench.generate.rules._sheet import UnfitError
-from pytest_tablebench.generate.values import is_summary, plain_question
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message

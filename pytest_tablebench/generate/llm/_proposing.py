@@ -37,7 +37,7 @@ from pytest_tablebench.generate.llm.replies import (
     read_solution,
     tolerance_of,
 )
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.pair import Pair, plain_question, says
 from pytest_tablebench.generate.question_maker import (
     LANGUAGES,
     CheckedQuestions,
@@ -49,7 +49,6 @@ from pytest_tablebench.generate.question_maker import (
     spoken,
     values_of,
 )
-from pytest_tablebench.generate.values import plain_question, says
 from pytest_tablebench.metrics.typed_answer import KINDS, typed_answer
 from pytest_tablebench.tables.table import Table
 

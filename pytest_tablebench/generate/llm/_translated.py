@@ -21,7 +21,7 @@ from pytest_tablebench.generate.llm.replies import (
     read_object,
     read_solution,
 )
-from pytest_tablebench.generate.pair import Other, Pair
+from pytest_tablebench.generate.pair import Other, Pair, parse_number, plain_question, says
 from pytest_tablebench.generate.question_maker import (
     CheckedQuestions,
     Conversation,
@@ -30,7 +30,6 @@ from pytest_tablebench.generate.question_maker import (
     reply_text,
     values_of,
 )
-from pytest_tablebench.generate.values import parse_number, plain_question, says
 from pytest_tablebench.metrics import score
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import typed_answer

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate.pair import RejectedError
+from pytest_tablebench.generate.pair import RejectedError, answer_text, parse_number, plain_question
 from pytest_tablebench.generate.question_maker import Tally
-from pytest_tablebench.generate.values import answer_text, parse_number, plain_question
 from pytest_tablebench.util.entries import parsed_json
 
 MARKS = ("accuracy", "relevance", "coverage")

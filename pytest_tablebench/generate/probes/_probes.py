@@ -9,7 +9,15 @@ from functools import cached_property
 from random import Random
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.pair import (
+    Pair,
+    answer_text,
+    cell_key,
+    is_empty,
+    parse_number,
+    plain_question,
+    says,
+)
 from pytest_tablebench.generate.question_maker import (
     ComputedQuestions,
     TableQuestions,
@@ -18,14 +26,6 @@ from pytest_tablebench.generate.question_maker import (
     spoken,
 )
 from pytest_tablebench.generate.rules._draw import NothingError
-from pytest_tablebench.generate.values import (
-    answer_text,
-    cell_key,
-    is_empty,
-    parse_number,
-    plain_question,
-    says,
-)
 from pytest_tablebench.tables.content import Cell, Path
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random

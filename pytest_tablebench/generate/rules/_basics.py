@@ -9,9 +9,16 @@ from functools import partial
 from statistics import median, stdev
 from typing import Any
 
-from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
+from pytest_tablebench.generate.pair import (
+    Amount,
+    PlainAnswer,
+    RejectedError,
+    Texts,
+    answer_text,
+    cell_key,
+    parse_number,
+)
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
-from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
 MOST_ITEMS = 8
 """Items of the longest list; longer ones test patience instead of reading."""

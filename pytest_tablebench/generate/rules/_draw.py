@@ -8,11 +8,10 @@ from math import sqrt
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_tablebench.generate.pair import Amount, PlanStep, RejectedError
+from pytest_tablebench.generate.pair import Amount, PlanStep, RejectedError, answer_text
 from pytest_tablebench.generate.rules._answers import narrow, plain_answer
 from pytest_tablebench.generate.rules._basics import MOST_ITEMS, NARROWING
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
-from pytest_tablebench.generate.values import answer_text
 
 _T = TypeVar("_T")
 

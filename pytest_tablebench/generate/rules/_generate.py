@@ -17,6 +17,9 @@ from pytest_tablebench.generate.pair import (
     PlanStep,
     RejectedError,
     Texts,
+    parse_number,
+    plain_question,
+    says,
 )
 from pytest_tablebench.generate.question_maker import (
     ComputedQuestions,
@@ -28,7 +31,6 @@ from pytest_tablebench.generate.rules._answers import plain_answer
 from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
 from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
 from pytest_tablebench.generate.rules._wording import word
-from pytest_tablebench.generate.values import parse_number, plain_question, says
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 

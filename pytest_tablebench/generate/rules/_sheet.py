@@ -12,8 +12,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.generate.question_maker import data_file
-from pytest_tablebench.generate.values import (
+from pytest_tablebench.generate.pair import (
     ParsedNumber,
     answer_text,
     cell_key,
@@ -21,6 +20,7 @@ from pytest_tablebench.generate.values import (
     is_summary,
     parse_number,
 )
+from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.tables.table import Table
 

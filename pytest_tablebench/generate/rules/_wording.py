@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pytest_tablebench.generate.pair import Amount, PlainAnswer, PlanStep, Texts
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, PlanStep, Texts, parse_number
 from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
-from pytest_tablebench.generate.values import parse_number
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "cell": ("name", "column"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pytest_tablebench.generate.values import is_summary
+from pytest_tablebench.generate.pair import is_summary
 from pytest_tablebench.metrics.normal_form import normal_form, number_in, shown_number, words_of
 from pytest_tablebench.tables.table import Table
 

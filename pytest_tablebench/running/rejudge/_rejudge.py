@@ -21,11 +21,10 @@ from pytest_tablebench.results.folder import RunFolder, read_facts, read_records
 from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
 from pytest_tablebench.results.labelled_cases import decided
 from pytest_tablebench.results.labels import read_labels, write_labels
-from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import ASSERTION, Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.texts import TEXTS
+from pytest_tablebench.results.texts import TEXTS, merge_media
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.correcting import (
     Correcting,

@@ -11,9 +11,9 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.calls import parse_call
 from pytest_tablebench.util.names import counted, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
+from pytest_tablebench.util.signatures import parse_call
 
 Perturbation = Callable[..., Any]
 """`function(table, *, seed, **arguments)` returns a table; see also `of_questions`."""
