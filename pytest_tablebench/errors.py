@@ -227,5 +227,5 @@ def writing(fault: str, hint: str = "") -> Iterator[None]:
 def described(error: BaseException) -> str:
     """Return an error of a registered part in one line, with its file and line."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{location}"

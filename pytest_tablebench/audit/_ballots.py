@@ -196,10 +196,10 @@ class TruthRows:
     @classmethod
     def of(cls, ballots: Sequence[Ballot], voters: Sequence[str]) -> TruthRows:
         """Return the rows of some examples, with a column for each voter."""
-        place = {voter: number for number, voter in enumerate(voters)}
+        index = {voter: number for number, voter in enumerate(voters)}
         wrong = min(max(len({ballot.gold for ballot in ballots}) - 1, 1), _MOST_WRONG)
         return cls.joined(
-            [_rows_of(ballot, place, wrong, number) for number, ballot in enumerate(ballots)],
+            [_rows_of(ballot, index, wrong, number) for number, ballot in enumerate(ballots)],
             numbered=True,
         )
 

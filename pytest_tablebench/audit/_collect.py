@@ -96,8 +96,8 @@ def collect(
     runs = [collector.read(path) for path in paths]
     present = sorted({record.dataset for run in runs for record in run.records})
     if not present:
-        shown = ", ".join(map(str, paths))
-        raise SettingsError(f"{shown}: no recorded answer, so there is nothing to audit")
+        listing = ", ".join(map(str, paths))
+        raise SettingsError(f"{listing}: no recorded answer, so there is nothing to audit")
     for name in datasets or ():
         if name not in present:
             raise SettingsError(f"--dataset: {unknown_name('dataset', name, present)}")

@@ -233,8 +233,8 @@ def units(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Ev
             continue
         kind, words = explained(gold, number, example.gold_text, text)
         if kind:
-            shown = f"the gold and {text} differ {words}"
-            yield Evidence("unit", shown, text, _UNIT_WEIGHTS[kind])
+            label = f"the gold and {text} differ {words}"
+            yield Evidence("unit", label, text, _UNIT_WEIGHTS[kind])
             return
 
 

@@ -50,8 +50,8 @@ def paired_settings(
     tails = {setting: _tails(entry, margin) for setting, entry in stats.items()}
     verdicts: dict[str, State] = dict.fromkeys(others, "undecided")
     states: tuple[State, ...] = ("not worse", "worse")
-    for place, state in enumerate(states):
-        rejected = holm([tail[place] for tail in tails.values()], TAIL, len(others))
+    for index, state in enumerate(states):
+        rejected = holm([tail[index] for tail in tails.values()], TAIL, len(others))
         verdicts |= {name: state for name, is_so in zip(tails, rejected, strict=True) if is_so}
     entries: dict[str, dict[str, Any]] = {}
     for setting, pair in pairs.items():
@@ -83,7 +83,7 @@ def _difference(
 ) -> PairedEstimate:
     """Return the difference of a setting's score to the reference's."""
     first, second = (
-        {str(place): sheet.part(axis.name, name) for place, sheet in enumerate(sheets)}
+        {str(index): sheet.part(axis.name, name) for index, sheet in enumerate(sheets)}
         for name in (reference, setting)
     )
     others = [name for name in CELL if name != axis.name]
@@ -132,4 +132,4 @@ def _prices(figures: Mapping[str, Mapping[str, Any]], axis: Axis) -> tuple[str, 
         prices = {name: value for name, value in values.items() if value is not None}
         if len(prices) == len(figures):
             return by, prices
-    return "order", {name: float(place) for place, name in enumerate(axis.order(figures))}
+    return "order", {name: float(index) for index, name in enumerate(axis.order(figures))}

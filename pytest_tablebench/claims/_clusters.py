@@ -97,10 +97,10 @@ def combined(
         errors, shares = (column * np.array(factors)[:, None] for column in columns)
         variance = max(0.0, variance + _cross_terms(errors))
         weight += _cross_terms(shares)
-        for place, row in enumerate(columns[1]):
-            for other in range(place):
+        for index, row in enumerate(columns[1]):
+            for other in range(index):
                 product = _product(row, columns[1][other])
-                spread += 2 * parts[place] * parts[other] * product
+                spread += 2 * parts[index] * parts[other] * product
     df = math.fsum(parts) ** 2 / spread if spread > 0 else math.inf
     return variance, df, 1 / weight
 
@@ -112,13 +112,13 @@ def _common(means: Sequence[ClusteredMean]) -> tuple[Floats, Floats] | None:
     columns = {name: 0 for name, count in counts.items() if count > 1}
     if not columns:
         return None
-    columns = {name: place for place, name in enumerate(columns)}
+    columns = {name: index for index, name in enumerate(columns)}
     errors, shares = np.zeros((2, len(means), len(columns)))
     for row, (mean, names) in enumerate(zip(means, named, strict=True)):
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             if name in columns:
-                errors[row, columns[name]] = mean.errors[place]
-                shares[row, columns[name]] = mean.shares[place]
+                errors[row, columns[name]] = mean.errors[index]
+                shares[row, columns[name]] = mean.shares[index]
     return errors, shares
 
 

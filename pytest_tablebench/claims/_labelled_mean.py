@@ -280,14 +280,14 @@ def _merged(strata: Integers, is_labelled: Flags) -> Integers:
     """Return the strata, with each that has fewer than two labels joined to a neighbour."""
     counts = np.bincount(strata[is_labelled], minlength=int(strata.max()) + 1)
     targets: list[int] = []
-    place = collected = 0
+    position = collected = 0
     for count in counts.tolist():
-        targets.append(place)
+        targets.append(position)
         collected += count
         if collected >= 2:
-            place, collected = place + 1, 0
-    if collected < 2 and place:
-        targets = [min(target, place - 1) for target in targets]
+            position, collected = position + 1, 0
+    if collected < 2 and position:
+        targets = [min(target, position - 1) for target in targets]
     merged: Integers = np.array(targets)[strata]
     return merged
 

@@ -59,8 +59,8 @@ def corrected_cases(
     datasets = sorted({case.dataset for case in cases})
     weights = np.zeros(len(cases))
     for name in datasets:
-        places = [place for place, case in enumerate(cases) if case.dataset == name]
-        members = [cases[place] for place in places]
+        places = [index for index, case in enumerate(cases) if case.dataset == name]
+        members = [cases[index] for index in places]
         weights[places] = case_weights(
             [case.example_id for case in members], [case.configuration for case in members]
         ) / len(datasets)
@@ -314,8 +314,8 @@ def _by_length(cases: Sequence[JudgedCase]) -> dict[str, Estimate]:
     ordered = sorted(cases, key=lambda case: (case.length, case.case_id))
     third = len(ordered) / 3
     biases = {}
-    for place in range(3):
-        members = ordered[round(place * third) : round((place + 1) * third)]
+    for index in range(3):
+        members = ordered[round(index * third) : round((index + 1) * third)]
         lengths = f"{members[0].length:,} to {members[-1].length:,} characters"
         biases[lengths] = _bias(members)
     return biases

@@ -259,7 +259,7 @@ def _shown(value: object, none: str = "none") -> str:
 def _data(runs: Sequence[RunFacts]) -> Iterator[Difference]:
     """Yield the differences in the digests and revisions of each common dataset."""
     for dataset in sorted({name for run in runs for name in run.datasets}):
-        place = f"datasets.{dataset}"
+        location = f"datasets.{dataset}"
         facts = [run.datasets.get(dataset, {}) for run in runs]
         for key in sorted({key for fact in facts for key in fact} - _NOTES):
             values = [fact.get(key, _MISSING) for fact in facts]
@@ -267,7 +267,7 @@ def _data(runs: Sequence[RunFacts]) -> Iterator[Difference]:
             names = {name for value in maps for name in value}
             other = sorted(n for n in names if any(m.get(n) != maps[0].get(n) for m in maps))
             texts = [_digests(v, other) if isinstance(v, Mapping) and other else v for v in values]
-            yield from _difference(f"{place}.{key}", _DATA, texts)
+            yield from _difference(f"{location}.{key}", _DATA, texts)
 
 
 def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -380,9 +380,9 @@ def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) 
     """
     rejected = [False] * len(tails)
     left = len(tails) if size is None else size
-    for place in sorted(range(len(tails)), key=tails.__getitem__):
-        if not tails[place] < alpha / left:
+    for index in sorted(range(len(tails)), key=tails.__getitem__):
+        if not tails[index] < alpha / left:
             break
-        rejected[place] = True
+        rejected[index] = True
         left -= 1
     return rejected

@@ -321,8 +321,8 @@ def _cluster_count(values: Sequence[PairedValues]) -> int | None:
 
 
 def _of(names: Sequence[str], datasets: Sequence[SheetPair]) -> str:
-    shown = ", ".join(names)
-    return f" in {shown}" if len(datasets) > 1 and names else ""
+    listing = ", ".join(names)
+    return f" in {listing}" if len(datasets) > 1 and names else ""
 
 
 def _judged(
@@ -372,8 +372,8 @@ def _p_value(
     """
     names = [
         name
-        for place, part in enumerate(differences)
-        for name in groups[place] or [(place, row) for row in range(len(part))]
+        for index, part in enumerate(differences)
+        for name in groups[index] or [(index, row) for row in range(len(part))]
     ]
     shared = len(set(names)) < len(names)
     if measure == "pass_rate" and len(datasets) == 1 and datasets[0].once and not shared:

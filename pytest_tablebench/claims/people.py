@@ -125,7 +125,7 @@ def krippendorff(
     """
     rows = [(list(unit), name) for unit, name in zip(units, clusters, strict=True) if len(unit) > 1]
     values = sorted({value for unit, _ in rows for value in unit})
-    places = {value: place for place, value in enumerate(values)}
+    places = {value: index for index, value in enumerate(values)}
     levels = np.array(values)
     sums = np.zeros((len(rows), 1 + len(values)))
     for row, (unit, _) in enumerate(rows):

@@ -84,19 +84,19 @@ def placeholders_in(text: str) -> set[str]:
 def printed_prompts(raw: RawOption) -> PrintedPrompts:
     """Read the folder of `--bench-prompts`. Raises `SettingsError` that names the wrong file."""
     where = folder(raw)
-    shown = f"{raw.flag} {where}"
+    label = f"{raw.flag} {where}"
     if not where.is_dir():
-        raise SettingsError(f"{shown} is not a folder")
+        raise SettingsError(f"{label} is not a folder")
     texts = {}
     for path in sorted(where.glob("*.txt")):
         if path.stem not in PLACEHOLDERS:
-            raise SettingsError(f"{shown}: {unknown_name('prompt', path.stem, PLACEHOLDERS)}")
+            raise SettingsError(f"{label}: {unknown_name('prompt', path.stem, PLACEHOLDERS)}")
         fault, text = _read(path)
         if fault is not None:
-            raise SettingsError(f"{shown}: {path.name} {fault}")
+            raise SettingsError(f"{label}: {path.name} {fault}")
         texts[path.stem] = text
     if not texts:
-        raise SettingsError(f"{shown} contains no prompt; add a file such as fact_checking.txt")
+        raise SettingsError(f"{label} contains no prompt; add a file such as fact_checking.txt")
     return PrintedPrompts(where, MappingProxyType(texts))
 
 

@@ -97,12 +97,12 @@ def _added(options: str) -> Iterator[str]:
         words = shlex.split(options)
     except ValueError:
         return
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         flag, equals, value = word.partition("=")
         if flag not in _OPTIONS:
             continue
         if not equals:
-            value = words[place + 1] if place + 1 < len(words) else ""
+            value = words[index + 1] if index + 1 < len(words) else ""
         if value:
             yield value
 
@@ -165,11 +165,11 @@ def _message(file: Path, entry: _UnreadSetting, key: str, rootdir: Path, read: P
     section = FILES.get(target.name, (("pytest",),))[-1]
     place = ".".join(entry.section) or "no section"
     lines = [f"[{'.'.join(section)}]", *assignment(key, entry.value, target)]
-    shown = "\n".join(f"  {line}" for line in lines)
+    listing = "\n".join(f"  {line}" for line in lines)
     return (
         f"{_short(file, rootdir)}: pytest does not read {entry.key!r} in "
         f"[{place}]. Delete it there, and write in {_short(target, rootdir)}:\n"
-        f"{shown}"
+        f"{listing}"
     )
 
 

@@ -135,8 +135,8 @@ def number(
             if not low <= value <= high or abs(value) == math.inf:
                 raise ValueError
         except ValueError:
-            shown = str(raw.value)
-            raise SettingsError(f"{raw.flag} takes {meaning}, not {shown!r}") from None
+            label = str(raw.value)
+            raise SettingsError(f"{raw.flag} takes {meaning}, not {label!r}") from None
         return value
 
     return read
@@ -157,9 +157,9 @@ def age(raw: RawOption) -> float:
     """Read an age such as `7d`, `12h` or `30m`; return it in seconds."""
     match = re.fullmatch(r"([0-9]{1,6})([dhm])|0", str(raw.value).strip())
     if match is None:
-        shown = str(raw.value)
+        label = str(raw.value)
         raise SettingsError(
-            f"{raw.flag} takes days, hours or minutes (7d, 12h, 30m) or 0, not {shown!r}"
+            f"{raw.flag} takes days, hours or minutes (7d, 12h, 30m) or 0, not {label!r}"
         )
     return int(match[1] or 0) * {"d": 86400.0, "h": 3600.0, "m": 60.0}[match[2] or "d"]
 
@@ -176,8 +176,8 @@ def shard(raw: RawOption) -> str:
     """Read a part of the cases as `number/count`."""
     match = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(raw.value))
     if match is None or int(match[1]) > int(match[2]):
-        shown = str(raw.value)
-        raise SettingsError(f"{raw.flag} takes I/N, part I of N, from 1/N to N/N, not {shown!r}")
+        label = str(raw.value)
+        raise SettingsError(f"{raw.flag} takes I/N, part I of N, from 1/N to N/N, not {label!r}")
     return f"{match[1]}/{match[2]}"
 
 

@@ -316,8 +316,8 @@ def _params(dataset: str, params: Any) -> Mapping[str, Any]:
 
 
 def _wrong(dataset: str, field: str, value: object, expected: str) -> SettingsError:
-    shown = shortened(repr(value), 60)
-    return SettingsError(f"dataset {dataset!r}: {field} must be {expected}, not {shown}")
+    label = shortened(repr(value), 60)
+    return SettingsError(f"dataset {dataset!r}: {field} must be {expected}, not {label}")
 
 
 @dataclass(frozen=True)

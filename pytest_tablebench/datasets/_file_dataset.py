@@ -261,10 +261,10 @@ class FileDataset(Dataset, Generic[R]):
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces with the example's inputs filled in."""
-        shown = {name: render_field(value, render) for name, value in example.inputs.items()}
+        texts = {name: render_field(value, render) for name, value in example.inputs.items()}
         return PromptParts(
-            self.instruction.format_map(shown),
-            self.source.format_map(shown),
+            self.instruction.format_map(texts),
+            self.source.format_map(texts),
             self.target_prefix,
             self.reference_instruction,
         )

@@ -151,8 +151,8 @@ def _columns_with_numbers(
 
 def _columns(tables: Sequence[Table], most: int = _LOOKED_AT) -> Iterator[tuple[Any, list[Any]]]:
     for table in tables:
-        for place, name in enumerate(table.header):
-            yield name, [row[place] for row in table.rows[:most] if place < len(row)]
+        for index, name in enumerate(table.header):
+            yield name, [row[index] for row in table.rows[:most] if index < len(row)]
 
 
 def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:

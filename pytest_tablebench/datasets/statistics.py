@@ -215,8 +215,8 @@ def statistics_of(dataset: str, benchmark: str, facts: DatasetFacts) -> DatasetS
 
 def _tables_of(example: Example) -> Iterable[Table]:
     """Return the tables in a question's prompt, or without any the tables of its files."""
-    shown = [value for value in example.inputs.values() if isinstance(value, Table)]
-    return shown or [
+    tables = [value for value in example.inputs.values() if isinstance(value, Table)]
+    return tables or [
         value.table for value in example.context.values() if isinstance(value, TableFile)
     ]
 

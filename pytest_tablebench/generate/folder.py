@@ -181,14 +181,14 @@ def _make(
         stem = f"{slug(Path(prepared.name).stem, 40, digest=False)}-{digest[:8]}"
         written = set[str]()
         for pair in pairs:
-            shown, file = prepared.table, stem
+            table_source, file = prepared.table, stem
             if pair.other is not None:
-                shown, file = pair.other.table, f"{stem}-{pair.other.name}"
-            file = f"tables/{file}.{'xlsx' if shown.is_structured else 'csv'}"
+                table_source, file = pair.other.table, f"{stem}-{pair.other.name}"
+            file = f"tables/{file}.{'xlsx' if table_source.is_structured else 'csv'}"
             if file not in written:
-                _write_table(shown, folder / file)
+                _write_table(table_source, folder / file)
                 written.add(file)
-            part.append(_row(pair, file, shown.title))
+            part.append(_row(pair, file, table_source.title))
         part.close_table(digest, maker)
 
 
@@ -282,10 +282,10 @@ class _PartialFile:
 
     def _read(self) -> int:
         """Read the file; return the offset after the last finished table."""
-        place = end = count = 0
+        position = end = count = 0
         with self._path.open("rb") as file:
             for line in file:
-                place += len(line)
+                position += len(line)
                 try:
                     record = parsed_json(line)
                 except ValueError:
@@ -296,9 +296,9 @@ class _PartialFile:
                             f"{self._path.parent} was begun with other tables or options; give "
                             f"the same ones to continue, or name another folder"
                         )
-                    end = place
+                    end = position
                 elif "done" in record and line.endswith(b"\n"):
-                    end, self.count = place, count
+                    end, self.count = position, count
                     self.done, self.state = record["done"], record["state"]
                     if record["digest"]:
                         self.digests.add(record["digest"])
@@ -325,12 +325,12 @@ class _PartialFile:
 
     def places(self) -> array[int]:
         """Return the offset of each question's line."""
-        starts, place = array("Q"), 0
+        starts, position = array("Q"), 0
         with self._path.open("rb") as file:
             for line in file:
                 if not line.startswith((b'{"done"', b'{"made_with"')):
-                    starts.append(place)
-                place += len(line)
+                    starts.append(position)
+                position += len(line)
         return starts
 
     def lines(self, places: Iterable[int]) -> Iterator[bytes]:

@@ -62,7 +62,7 @@ def spoken(language: str, number: int, headings: Iterable[object]) -> str:
 def shares_of(count: int, names: Sequence[str]) -> dict[str, int]:
     """Distribute a number of questions evenly over kinds; kinds without a question are left out."""
     each, rest = divmod(count, len(names) or 1)
-    shares = {name: each + (place < rest) for place, name in enumerate(names)}
+    shares = {name: each + (index < rest) for index, name in enumerate(names)}
     return {name: share for name, share in shares.items() if share}
 
 

@@ -68,9 +68,9 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
 def _values(words: Sequence[str]) -> Iterator[int]:
     """Yield the positions of words that are values of our options, after a space."""
     flags = {"--model", *(option.flag for option in OPTIONS if not option.switch)}
-    for place, word in enumerate(words[1:], start=1):
-        if words[place - 1] in flags and not word.startswith("-"):
-            yield place
+    for index, word in enumerate(words[1:], start=1):
+        if words[index - 1] in flags and not word.startswith("-"):
+            yield index
 
 
 def _exists(folder: Path, word: str) -> bool:
@@ -106,10 +106,10 @@ def _with_equals_signs(words: Sequence[str], secrets: frozenset[str]) -> list[st
     """Return a command line with each of our options joined to its value, and secrets hidden."""
     joined: list[str] = []
     values = set(_values(words))
-    for place, word in enumerate(words):
-        shown = word if redact(word, secrets) == word else HIDDEN
-        if place in values:
-            joined[-1] += f"={shown}"
+    for index, word in enumerate(words):
+        label = word if redact(word, secrets) == word else HIDDEN
+        if index in values:
+            joined[-1] += f"={label}"
         else:
-            joined.append(shown)
+            joined.append(label)
     return joined

@@ -52,7 +52,7 @@ def arrange(items: list[pytest.Item], seed: int) -> None:
 
     cases = [case_of(item) for item in items]
     arranged = order([case for case in cases if case is not None], seed)
-    places = {case.case_id: place for place, case in enumerate(arranged)}
+    places = {case.case_id: index for index, case in enumerate(arranged)}
     keys = [-1 if case is None else places[case.case_id] for case in cases]
     items[:] = [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
@@ -60,7 +60,7 @@ def arrange(items: list[pytest.Item], seed: int) -> None:
 def number(items: Sequence[pytest.Item]) -> list[Case | None]:
     """Number the items; return the case of each that will surely call its model, else None."""
     plan: list[Case | None] = []
-    places = {item: place for place, item in enumerate(items)}
+    places = {item: index for index, item in enumerate(items)}
     if items:
         items[0].config.stash[_PLACES] = places
     for item in items:

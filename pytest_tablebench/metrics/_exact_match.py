@@ -49,16 +49,16 @@ def _with_references(items: list[str], aliases: Mapping[str, Sequence[str]]) -> 
     pairs = [(_items([a]), _items([text])) for text, others in aliases.items() for a in others]
     pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
     renamed: list[str] = []
-    place = 0
-    while place < len(items):
+    position = 0
+    while position < len(items):
         for alias, reference in pairs:
-            if items[place : place + len(alias)] == alias:
+            if items[position : position + len(alias)] == alias:
                 renamed += reference
-                place += len(alias)
+                position += len(alias)
                 break
         else:
-            renamed.append(items[place])
-            place += 1
+            renamed.append(items[position])
+            position += 1
     return renamed
 
 

@@ -187,12 +187,12 @@ def _with_signs(expected: Sequence[str], items: Sequence[str]) -> list[str]:
     An item that equals the expected one already, as `0.25` equals `25%`, stays unchanged.
     """
     signed = list(items)
-    for place, (text, item) in enumerate(zip(expected, items, strict=False)):
+    for index, (text, item) in enumerate(zip(expected, items, strict=False)):
         number, other = _number(text), _number(item)
         if number is None or other is None or number.is_percent == other.is_percent:
             continue
         if not _alike(number, other, number.decimals):
-            signed[place] = f"{item}%" if number.is_percent else item.removesuffix("%")
+            signed[index] = f"{item}%" if number.is_percent else item.removesuffix("%")
     return signed
 
 

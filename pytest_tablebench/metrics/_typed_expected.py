@@ -286,6 +286,6 @@ def _rows(key: SameTable) -> list[list[str]]:
 def _columns(key: SameTable) -> list[frozenset[str]]:
     rows = _rows(key)
     return [
-        frozenset(row[place] for row in rows if place < len(row))
-        for place in range(len(key.table.header))
+        frozenset(row[index] for row in rows if index < len(row))
+        for index in range(len(key.table.header))
     ]

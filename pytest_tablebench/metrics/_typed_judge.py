@@ -127,14 +127,14 @@ def _marked(expected: Expected, reply: AnswerText, text: str, parts: list[str]) 
         return _doubted(expected, reply, f"another value in bold: {text[:60]}")
     for part in parts:
         sentence, mention = without_terms(folded(part)), folded(text)
-        place = sentence.find(mention)
-        if text not in part or place < 0:
+        position = sentence.find(mention)
+        if text not in part or position < 0:
             continue
         plain = sentence.replace("*", " ")
-        end = place + len(mention)
-        if is_open(sentence) or is_bounded(plain, place, end):
+        end = position + len(mention)
+        if is_open(sentence) or is_bounded(plain, position, end):
             return unclear("a bound, a denial, a doubt or a choice")
-        if expected.kind != "number" and is_hedged(plain, place, end):
+        if expected.kind != "number" and is_hedged(plain, position, end):
             return unclear("a doubt")
     return RIGHT
 

@@ -101,8 +101,8 @@ class Items:
         text = folded(reply.answer[:_LONGEST_CORE])
         missing = [item for item in self.items if not contains(item, text)]
         if missing:
-            shown = ", ".join(item.text for item in missing[:3])
-            return wrong(f"missing: {shown[:120]}")
+            listing = ", ".join(item.text for item in missing[:3])
+            return wrong(f"missing: {listing[:120]}")
         cells = {cell for item in self.items for cell in other_cells(item, text)}
         if others := sorted(cells - self._spellings):
             return wrong(f"additional: {', '.join(others[:3])[:120]}")
@@ -165,10 +165,10 @@ class Items:
     def _trimmed(self, text: str) -> Iterator[str]:
         """Yield a sentence from its first to its last item, if its other words add nothing."""
         places = [
-            (place, place + len(name))
+            (position, position + len(name))
             for item in self.items
             for name in item.spellings
-            if len(name) > 1 and (place := text.find(name)) >= 0
+            if len(name) > 1 and (position := text.find(name)) >= 0
         ]
         if not places:
             return
@@ -224,11 +224,11 @@ class Items:
             if lines and lines[0].endswith((":", "：")) and self._is_harmless(lines[0]):
                 yield lines[1:]
             return
-        first = next(place for place, match in enumerate(matches) if match)
+        first = next(index for index, match in enumerate(matches) if match)
         if not all(map(self._is_harmless, lines[:first])):
             return
         numbers = [match["number"] for _, match in marked]
-        counts_up = numbers == [str(place) for place in range(1, len(numbers) + 1)]
+        counts_up = numbers == [str(index) for index in range(1, len(numbers) + 1)]
         if counts_up or not any(numbers):
             yield [line[match.end() :].rstrip(";,") for line, match in marked]
 
@@ -287,7 +287,7 @@ class Items:
         hits = _most_pairs(same)
         right = hits == len(self.items) == len(parts)
         if self.ordered:
-            right = right and all(row[place] for place, row in enumerate(same))
+            right = right and all(row[index] for index, row in enumerate(same))
         return right, 2 * hits / (len(parts) + len(self.items))
 
 

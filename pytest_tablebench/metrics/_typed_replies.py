@@ -170,11 +170,11 @@ def _boxes(text: str) -> Iterator[str | None]:
         if opening.start() < end:
             continue
         depth = 1
-        for place in range(opening.end(), min(len(text), opening.end() + 2_000)):
-            depth += {"{": 1, "}": -1}.get(text[place], 0)
+        for index in range(opening.end(), min(len(text), opening.end() + 2_000)):
+            depth += {"{": 1, "}": -1}.get(text[index], 0)
             if depth == 0:
-                end = place
-                yield text[opening.end() : place]
+                end = index
+                yield text[opening.end() : index]
                 break
         else:
             if len(text) < opening.end() + 2_000:

@@ -188,7 +188,7 @@ class Surroundings:
 
 def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decision:
     """Decide whether a number is the expected one; its unit may be missing, but not different."""
-    shown = f"read {written(reply)}, expected {written(expected)}"
+    comparison = f"read {written(reply)}, expected {written(expected)}"
     room = Fraction(around.tolerance.strip().removesuffix("%") or 0)
     if around.tolerance.strip().endswith("%"):
         room *= abs(expected.value) / 100
@@ -203,12 +203,12 @@ def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decis
         name = "%"
     if is_bare and reply.is_ratio and not expected.is_ratio and name in RATIOS:
         is_near = abs(reply.value * RATIOS[name] - value) <= room
-        return RIGHT if is_near else wrong(shown)
+        return RIGHT if is_near else wrong(comparison)
     scales = around.scales if scale == 1 else frozenset()
     factors = {scale, *scales}
     if is_bare:
         is_near = any(abs(reply.value - value * size) <= room * size for size in factors)
-        return RIGHT if is_near else wrong(shown)
+        return RIGHT if is_near else wrong(comparison)
     number, doubt = reply.size, None
     if (
         reply.unit
@@ -227,8 +227,8 @@ def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decis
     is_scaled = any(abs(number - value * size) <= room * size for size in scales)
     if is_near and not is_scaled and not expected.unit and around.column_scales & scales:
         # `$513` is the cell with its currency, or an amount without the column's millions.
-        doubt = unclear(f"{shown} in units of {min(around.column_scales):,}")
-    return (doubt or RIGHT) if is_near else wrong(shown)
+        doubt = unclear(f"{comparison} in units of {min(around.column_scales):,}")
+    return (doubt or RIGHT) if is_near else wrong(comparison)
 
 
 def _in_unit(number: Fraction, unit: str, target: str, around: Surroundings) -> Fraction | Decision:

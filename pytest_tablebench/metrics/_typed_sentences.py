@@ -103,8 +103,8 @@ def _by_numbers(expected: Expected, parts: Sequence[str]) -> Decision | None:
         return RIGHT
     sizes = {number.size for number, *_ in claims}
     if len(sizes) > 1:
-        shown = ", ".join(dict.fromkeys(written(number) for number, *_ in claims[:4]))
-        return unclear(f"several values: {shown}")
+        listing = ", ".join(dict.fromkeys(written(number) for number, *_ in claims[:4]))
+        return unclear(f"several values: {listing}")
     return next(decision for decision in decisions if not decision.is_right)
 
 
@@ -114,7 +114,7 @@ def without_terms(text: str) -> str:
     terms = text[: max(end, 0)]
     if _OPERATION.search(terms) is None or is_open(_OPERATOR.sub(" ", terms)):
         return text
-    start = next((place for place, sign in enumerate(terms) if sign.isdigit()), 0)
+    start = next((index for index, sign in enumerate(terms) if sign.isdigit()), 0)
     bound = terms[:start] if is_bounded(terms, start, start) else ""
     return f"{bound}{text[end + 1 :].removeprefix('>').lstrip()}"
 
@@ -280,8 +280,8 @@ def _by_names(expected: Expected, parts: Sequence[str]) -> Decision | None:
                 )
         others = other_cells(expected, rest)
         if others and decision is not None:
-            shown = ", ".join([expected.text, *others][:4])
-            return unclear(f"several values of the column: {shown[:120]}")
+            listing = ", ".join([expected.text, *others][:4])
+            return unclear(f"several values of the column: {listing[:120]}")
     return decision
 
 

@@ -35,15 +35,15 @@ def read_values(text: str, *, nan: bool = False) -> Any:
     text = text.strip()
     # Open lists, each with its bracket, its values and its number of commas.
     opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
-    place, expects_value = 0, True
-    while place < len(text):
-        piece = _PIECE.match(text, place)
+    position, expects_value = 0, True
+    while position < len(text):
+        piece = _PIECE.match(text, position)
         if piece is None:
-            raise ValueError(f"no number and no list of numbers at {place}")
-        place = piece.end()
+            raise ValueError(f"no number and no list of numbers at {position}")
+        position = piece.end()
         mark = piece["mark"] or ""
         if piece["nan"] and not nan:
-            raise ValueError(f"no number at {place}")
+            raise ValueError(f"no number at {position}")
         bracket, values, commas = opened[-1]
         if mark == "," and not expects_value:
             opened[-1] = (bracket, values, commas + 1)
@@ -64,7 +64,7 @@ def read_values(text: str, *, nan: bool = False) -> Any:
             values.append(_value(piece))
             expects_value = False
         else:
-            raise ValueError(f"{mark or 'a number'} has no place at {place}")
+            raise ValueError(f"{mark or 'a number'} has no place at {position}")
     bracket, values, commas = opened[-1]
     if bracket or not values:
         raise ValueError("a list has no end")

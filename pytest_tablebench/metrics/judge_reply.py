@@ -152,13 +152,13 @@ def _last_boxed(text: str) -> float | None:
     """Return the last mark in a box; boxes that name a scale are ignored."""
     boxes = list(_boxes(text))
     last: float | None = None
-    place = 0
-    while place < len(boxes):
-        start, end = boxes[place]
-        if place + 1 < len(boxes) and _is_range(text, boxes[place], boxes[place + 1]):
-            place += 2
+    position = 0
+    while position < len(boxes):
+        start, end = boxes[position]
+        if position + 1 < len(boxes) and _is_range(text, boxes[position], boxes[position + 1]):
+            position += 2
             continue
-        place += 1
+        position += 1
         if _SCALE_BEFORE.search(text, max(0, start - len(_BOX) - 10), start - len(_BOX)):
             continue
         mark = _mark_of_box(text, start, end)
@@ -210,10 +210,10 @@ def _published_number(reply: str) -> float | None:
 
 def _first_box(text: str) -> str:
     """Return the content of the first box that ends on its line; "" without one."""
-    place = 0
-    while (start := text.find(_BOX, place)) >= 0 and (end := _END.search(text, start)):
+    position = 0
+    while (start := text.find(_BOX, position)) >= 0 and (end := _END.search(text, start)):
         if end[0] == "}":
             return text[start + len(_BOX) : end.start()]
         # No box that begins earlier on this line closes on it, so each position is read once.
-        place = end.end()
+        position = end.end()
     return ""

@@ -72,9 +72,9 @@ def near_words(reference: str, *, any_sign: bool) -> Write:
         value = Decimal(number.value)
         key = _key(number, any_sign=any_sign)
         numbers = sorted_numbers.get(key, [])
-        place = bisect_left(numbers, value, key=lambda pair: pair[0])
+        index = bisect_left(numbers, value, key=lambda pair: pair[0])
         # The nearest on both sides; an equal number comes first.
-        nearest = numbers[place : place + 1] + numbers[max(0, place - 1) : place]
+        nearest = numbers[index : index + 1] + numbers[max(0, index - 1) : index]
         for expected, other in nearest:
             if _is_near(number, value, other, expected):
                 return other.word

@@ -151,8 +151,8 @@ def _stated(terms: Terms, expected: Sequence[str]) -> str:
         "decimal comma" if terms.decimal == "," else "",
         f"percent: {terms.percent}" if terms.percent else "",
     ]
-    shown = "; ".join(filter(None, stated))
-    return f" ({shown})" if shown else ""
+    listing = "; ".join(filter(None, stated))
+    return f" ({listing})" if listing else ""
 
 
 def _kind_of_item(text: str, terms: Terms) -> str:

@@ -182,8 +182,8 @@ def _joined(tokens: Sequence[str]) -> Unit | None:
     """Return the unit that tokens name together; None if one of them is another word."""
     names, scale = set(), 1
     is_money = any(unit and unit.name for unit in map(_atom, tokens))
-    for place, token in enumerate(tokens):
-        if folded(token) == "miles" and (is_money or tokens[place + 1 : place + 2] == ["de"]):
+    for index, token in enumerate(tokens):
+        if folded(token) == "miles" and (is_money or tokens[index + 1 : index + 2] == ["de"]):
             unit: Unit | None = Unit("", 10**3)
         else:
             unit = _atom(token, is_money=is_money)

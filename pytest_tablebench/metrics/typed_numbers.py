@@ -179,20 +179,20 @@ def _unit(before: str, after: str, text: str) -> Unit:
 
 def _compound(plain: str, decimal: str) -> Quantity | None:
     """Return the sum of a compound such as `1 h 30 min`, in its last unit."""
-    total, last, place = Fraction(0), "", 0
+    total, last, position = Fraction(0), "", 0
     for match in _COMPOUND.finditer(plain):
         value, unit = value_of(match[1].rstrip(".,"), decimal), unit_name(match[2])
         if unit == "m" and converted_one(last, "h"):  # `1h30m`
             unit = "min"
-        if match.start() != place or value is None or not is_known(match[2]):
+        if match.start() != position or value is None or not is_known(match[2]):
             return None
-        place = match.end()
+        position = match.end()
         former = converted(total, last, unit) if last else Fraction(0)
         # Parts become smaller, and each is less than one of the part before it.
         if former is None or unit == last or (last and value >= (converted_one(last, unit) or 0)):
             return None
         total, last = former + value, unit
-    return Quantity(total, last) if place == len(plain) and last else None
+    return Quantity(total, last) if position == len(plain) and last else None
 
 
 def _summed(match: re.Match[str]) -> str:

@@ -217,12 +217,12 @@ def read_places(
     with lines:
         start = 0
         for number, line in enumerate(lines, start=1):
-            place, start = (start, len(line)), start + len(line)
+            position, start = (start, len(line)), start + len(line)
             if line == b"\n":
                 continue
             try:
                 record = Record.from_line(line.decode("ascii"), thresholds)
-                latest[record.case_id] = place, keep(record)
+                latest[record.case_id] = position, keep(record)
             except ValueError:
                 if line.endswith(b"\n"):  # otherwise the run was interrupted while writing
                     damaged.append(number)
@@ -245,15 +245,15 @@ NAMED = 5
 
 
 def _report_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
-    shown = ", ".join(map(str, numbers[:NAMED])) + (", ..." if numbers[NAMED:] else "")
+    listing = ", ".join(map(str, numbers[:NAMED])) + (", ..." if numbers[NAMED:] else "")
     if not readable:
-        raise SettingsError(f"{path}: no record can be read (damaged: line {shown})")
+        raise SettingsError(f"{path}: no record can be read (damaged: line {listing})")
     if len(numbers) == 1:
-        notice(f"{path}: line {shown} is damaged and left out; its case counts as not recorded")
+        notice(f"{path}: line {listing} is damaged and left out; its case counts as not recorded")
     else:
         notice(
-            f"{path}: {len(numbers):,} lines are damaged and left out ({shown}); their cases count "
-            f"as not recorded"
+            f"{path}: {len(numbers):,} lines are damaged and left out ({listing}); "
+            f"their cases count as not recorded"
         )
 
 

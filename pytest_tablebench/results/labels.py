@@ -107,15 +107,15 @@ def _lines(file: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read: {error}") from None
     for number, line in enumerate(lines, 1):
-        place = f"{file}, line {number}"
+        location = f"{file}, line {number}"
         try:
             data = parsed_json(line)
         except ValueError:
-            raise SettingsError(f"{place}: is not JSON") from None
+            raise SettingsError(f"{location}: is not JSON") from None
         if not isinstance(data, dict):
-            raise SettingsError(f"{place}: is not a label")
+            raise SettingsError(f"{location}: is not a label")
         check_schema(data, file.name)
-        yield place, data
+        yield location, data
 
 
 def write_labels(run: Path, labels: Iterable[Label]) -> None:
@@ -192,12 +192,12 @@ def read_label_file(path: Path) -> list[tuple[str, Label]]:
         )
     labels = []
     for number, row in rows[1:]:
-        place = f"{path}, row {number}"
+        location = f"{path}, row {number}"
         if len(row) != len(header):
-            raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
+            raise SettingsError(f"{location}: has {len(row)} cells, not {len(header)}")
         cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
         if cells["label"]:
-            labels.append((place, _label(place, cells)))
+            labels.append((location, _label(location, cells)))
     if not labels:
         raise SettingsError(f"{path}: contains no labels; fill the column label")
     return labels

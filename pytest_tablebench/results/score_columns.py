@@ -51,7 +51,7 @@ def tag_columns(
     """Return a column for each tag, given the tags of examples and the example of each row."""
     of_row, columns = np.array(rows, dtype=np.intc), {}
     for tag in sorted({name for example_tags in tags.values() for name in example_tags}):
-        values = [str(tags.get(place, {}).get(tag, "")) for place in range(examples)]
+        values = [str(tags.get(index, {}).get(tag, "")) for index in range(examples)]
         names = tuple(sorted(set(values)))
         codes = {name: number for number, name in enumerate(names)}
         of_example = np.array([codes[value] for value in values], dtype=np.int32)

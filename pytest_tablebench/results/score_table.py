@@ -313,11 +313,11 @@ class ScoreTableBuilder:
                     if not isinstance(name, str):
                         raise DataError(f"a record has {name!r} as its {axis}; names must be text")
                 names[axis] = tuple(sorted(set(axis_names)))
-                place = {name: number for number, name in enumerate(names[axis])}
+                index = {name: number for number, name in enumerate(names[axis])}
                 codes[axis] = same(np.int8(0), len(rows))
-                if len(place) > 1:
-                    numbers = [place[name] for name in axis_names]
-                    codes[axis] = np.array(numbers, dtype=_width(len(place)))[rows]
+                if len(index) > 1:
+                    numbers = [index[name] for name in axis_names]
+                    codes[axis] = np.array(numbers, dtype=_width(len(index)))[rows]
         for column in COLUMNS:  # without records
             names.setdefault(column, ())
             codes.setdefault(column, np.array([], dtype=np.int32))

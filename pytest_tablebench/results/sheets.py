@@ -164,8 +164,8 @@ class ScoreSheet:
 
     def column(self, axis: str) -> list[str]:
         """Return the name of each configuration on an axis; `axes` must contain it."""
-        place = self.axes.index(axis)
-        return [cell[place] for cell in self.configurations]
+        index = self.axes.index(axis)
+        return [cell[index] for cell in self.configurations]
 
     def names(self, axis: str) -> list[str]:
         """Return the names on an axis, sorted; empty if `axes` lacks it."""
@@ -179,7 +179,7 @@ class ScoreSheet:
 
     def cells(self, is_used: Flags) -> list[Configuration]:
         """Return the configurations with a flag."""
-        return [self.configurations[place] for place in np.flatnonzero(is_used)]
+        return [self.configurations[index] for index in np.flatnonzero(is_used)]
 
     def part(self, axis: str, name: str) -> ScoreSheet:
         """Return the cells asked with one name on an axis."""

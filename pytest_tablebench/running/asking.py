@@ -193,10 +193,10 @@ class ModelClient:
 
     def _fork(self, parent: _Branch, conversations: Iterable[Conversation[Any]]) -> None:
         parent.outcomes, parent.open_count = [], 1  # its own, until all have begun
-        for place, conversation in enumerate(conversations):
+        for index, conversation in enumerate(conversations):
             parent.outcomes.append(None)
             parent.open_count += 1
-            self._advance(_Branch(self._arrived, conversation, parent, place), None)
+            self._advance(_Branch(self._arrived, conversation, parent, index), None)
         self._count_end(parent)
 
     def _advance(self, branch: _Branch, outcome: Any) -> None:

@@ -71,8 +71,8 @@ def check_settings(
 def check_threshold(place: str, value: object) -> None:
     """Raise `SettingsError` for a threshold that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        shown = shortened(repr(value), 40)
-        raise SettingsError(f"{place}: threshold takes a number from 0 to 1, not {shown}")
+        label = shortened(repr(value), 40)
+        raise SettingsError(f"{place}: threshold takes a number from 0 to 1, not {label}")
 
 
 def check_replay(runner: Runner) -> None:
@@ -119,12 +119,12 @@ def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
     Raises `ModelError` if the engine has no facts about a model.
     """
     for model, cases in by_model.items():
-        shown = next((case for case in cases if case.modality != TEXT), None)
-        if shown is not None and runner.models.sees(model, shown.dataset) is False:
+        image_case = next((case for case in cases if case.modality != TEXT), None)
+        if image_case is not None and runner.models.sees(model, image_case.dataset) is False:
             raise SettingsError(
-                f"{model} cannot read the pictures of {shown.dataset} "
-                f"({shown.modality}); leave them out with --bench-modality=text, or name a model "
-                f"that reads pictures"
+                f"{model} cannot read the pictures of {image_case.dataset} "
+                f"({image_case.modality}); leave them out with --bench-modality=text, "
+                f"or name a model that reads pictures"
             )
 
 
@@ -168,10 +168,10 @@ def _check_own_rows(runner: Runner, name: str) -> None:
         return
     problems = [] if dataset.description.allow_unusable else runner.source(name).problems
     if problems:
-        shown = "; ".join(shortened(str(problem), 200) for problem in problems[:5])
+        listing = "; ".join(shortened(str(problem), 200) for problem in problems[:5])
         more = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
         raise SettingsError(
-            f"dataset {name!r}: {counted(len(problems), 'row')} cannot be used: {shown}{more}. "
+            f"dataset {name!r}: {counted(len(problems), 'row')} cannot be used: {listing}{more}. "
             f"`tablebench check` shows them all. Correct them, or leave them out with "
             f"`allow_unusable = true` in {SETTINGS_FILE} of the dataset's folder"
         )

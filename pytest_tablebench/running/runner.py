@@ -181,12 +181,12 @@ class Runner:
         self.left_out[dataset] = dict(counts.most_common())
         if not counts:
             return cases, node_ids
-        kept = [place for place, reason in enumerate(reasons) if reason is None]
+        kept = [index for index, reason in enumerate(reasons) if reason is None]
         if not kept and self.settings.shard is not None:  # other shards may have such cases
             self.inapplicable.append(dataset)
         elif not kept:
             raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(counts)}")
-        return [cases[place] for place in kept], [node_ids[place] for place in kept]
+        return [cases[index] for index in kept], [node_ids[index] for index in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
         sample = self.settings.sample

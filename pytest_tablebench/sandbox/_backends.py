@@ -124,14 +124,14 @@ def _bubblewrap() -> Backend:
         return None if shutil.which("bwrap") else "bwrap is not installed: install bubblewrap"
 
     def command(_: str) -> list[str]:
-        shown = host_places()
+        places = host_places()
         # The interpreter itself: a virtual environment's is a link to it.
         program = os.path.realpath(sys.executable)
-        before = [program, *shown.whole]
-        after = [*shown.libraries, *(str(_PACKAGE / name) for name in _MODULES)]
-        empty = [word for path in shown.hidden for word in ("--tmpfs", path)]
+        before = [program, *places.whole]
+        after = [*places.libraries, *(str(_PACKAGE / name) for name in _MODULES)]
+        empty = [word for path in places.hidden for word in ("--tmpfs", path)]
         bubblewrap = shutil.which("bwrap") or "bwrap"
-        sealed = [word for path in (*shown.hidden, "/dev", "/") for word in ("--remount-ro", path)]
+        sealed = [word for path in (*places.hidden, "/dev", "/") for word in ("--remount-ro", path)]
         return [
             bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
             "--tmpfs", _IN_BUBBLEWRAP, "--dev", "/dev", "--proc", "/proc",
@@ -164,7 +164,7 @@ def _seatbelt() -> Backend:
 
     def command(folder: str) -> list[str]:
         places = host_places()
-        shown = [*places.whole, sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
+        folders = [*places.whole, sys.prefix, sys.base_prefix, "/System", "/usr/lib"]
         sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
         hidden = _subpaths([str(_PACKAGE), *places.hidden, *sites])
         after = [*places.libraries, *(str(_PACKAGE / name) for name in _MODULES), folder]
@@ -172,7 +172,7 @@ def _seatbelt() -> Backend:
         program, base, job_folder = map(_quoted, (sys.executable, sys.base_prefix, folder))
         profile = (
             "(version 1)(deny default)(allow process-fork)(allow sysctl-read)"
-            f"(allow file-read-metadata)(allow file-read* {_subpaths(shown)} "
+            f"(allow file-read-metadata)(allow file-read* {_subpaths(folders)} "
             '(literal "/dev/null") (literal "/dev/urandom") (literal "/"))'
             # The last rule that fits a path decides.
             f"(deny file-read-data {hidden})(allow file-read* {_subpaths(after)})"

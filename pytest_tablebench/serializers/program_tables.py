@@ -101,10 +101,10 @@ def columns_of(key: SameTable) -> Columns:
 def _unique(names: list[str]) -> list[str]:
     """Return names that differ in more than case, as SQL needs them."""
     taken: dict[str, str] = {}
-    for place, name in enumerate(names, start=1):
-        candidate, number = name or f"column {place}", 2
+    for index, name in enumerate(names, start=1):
+        candidate, number = name or f"column {index}", 2
         while candidate.lower() in taken:
-            candidate, number = f"{name or f'column {place}'} {number}", number + 1
+            candidate, number = f"{name or f'column {index}'} {number}", number + 1
         taken[candidate.lower()] = candidate
     return list(taken.values())
 

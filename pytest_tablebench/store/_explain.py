@@ -123,11 +123,13 @@ def _differences(
         yield (len(SETTING),), text
     pairs = enumerate(zip(stored["messages"], requested["messages"], strict=False))
     for number, (old, new) in pairs:
-        place = f"messages[{number}]"
-        if text := _unlike(f"{place}.role", old.get("role"), new["role"]):
+        location = f"messages[{number}]"
+        if text := _unlike(f"{location}.role", old.get("role"), new["role"]):
             yield (len(SETTING), number), text
         if old.get("sha256") != new["sha256"]:
-            text = f"{place}.content differs (stored {_characters(old)}, asked {_characters(new)})"
+            text = (
+                f"{location}.content differs (stored {_characters(old)}, asked {_characters(new)})"
+            )
             yield (len(SETTING), number), text
 
 

@@ -295,8 +295,8 @@ class SharedStores:
     def fetch(self) -> None:
         """Download all stores before the run. Raises `SettingsError` if that fails."""
         for shared, folder, is_target in self._places:
-            place = f"its folder here, {folder},"
-            with writing(f"answer store {shared.shown}: {place} cannot be written"):
+            location = f"its folder here, {folder},"
+            with writing(f"answer store {shared.shown}: {location} cannot be written"):
                 try:
                     if is_target:
                         shared.claim()

@@ -95,8 +95,8 @@ class Interleaved:
 
     def ran(self, output: str) -> Interleaved:
         """Continue with the output of the program."""
-        shown = output if self.compat == "reference" else output[:MAX_OUTPUT]
-        text = f"{self.text}\n{RESULT}\n{shown}\n{FENCE}\n"
+        visible = output if self.compat == "reference" else output[:MAX_OUTPUT]
+        text = f"{self.text}\n{RESULT}\n{visible}\n{FENCE}\n"
         return replace(self, text=text, program=None, begins=len(text))
 
     @property

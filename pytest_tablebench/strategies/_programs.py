@@ -35,10 +35,10 @@ _STOPPED = {
 
 def frame_names(tables: Sequence[Table], compat: Compat) -> dict[str, Table]:
     """Return the tables by the names of their frames; `reference` has only the first."""
-    shown = tables[:1] if compat == "reference" else tables
+    used_tables = tables[:1] if compat == "reference" else tables
     return {
         f"df{number if number > 1 else ''}": content
-        for number, content in enumerate(shown, start=1)
+        for number, content in enumerate(used_tables, start=1)
     }
 
 

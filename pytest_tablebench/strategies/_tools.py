@@ -256,10 +256,10 @@ class _Calls:
     ) -> Generator[Step, Reply | Execution, list[Message]]:
         """Return the results of a reply's calls, one message each, the last with a note."""
         messages = []
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             self._total += 1
             try:
-                if place >= MOST_CALLS:
+                if index >= MOST_CALLS:
                     raise ValueError(f"only the first {MOST_CALLS} calls of a reply are run")
                 text = yield from self._result(call)
             except ValueError as error:
@@ -268,7 +268,7 @@ class _Calls:
             if len(text) > MOST_CHARACTERS:
                 count = f"{SHOWN:,} of {len(text):,}"
                 text = f"{text[:SHOWN]}\n[cut: the first {count} characters are shown]"
-            note = last if place == len(calls) - 1 else ""
+            note = last if index == len(calls) - 1 else ""
             messages.append(Message("tool", (ToolResult(call.id, text + note),)))
         return messages
 

@@ -315,7 +315,7 @@ def _steps(task: Task, notes: _Notes) -> str:
     steps = [CONTENT, CYCLES, LAST]
     if notes.alignment is None:
         steps = [KEYWORDS, HEADERS, *steps]
-    numbered = (step.format(number=place, of=of) for place, step in enumerate(steps, start=1))
+    numbered = (step.format(number=index, of=of) for index, step in enumerate(steps, start=1))
     return STEPS + "".join(numbered) + final
 
 

@@ -175,8 +175,8 @@ def named_strategy(
         try:
             params[key] = readers[key](value)
         except (TypeError, ValueError) as error:
-            shown = printable(repr(value), 40)
-            raise SettingsError(f"strategy {name!r}: {key} {error}, not {shown}") from None
+            label = printable(repr(value), 40)
+            raise SettingsError(f"strategy {name!r}: {key} {error}, not {label}") from None
     return strategies[name], params
 
 

@@ -64,12 +64,12 @@ def sections_of(code: str) -> list[list[Token]]:
     if len(code) > _MOST_CHARACTERS:
         raise UnreadableFormatError("too long")
     sections: list[list[Token]] = [[]]
-    place = 0
-    while place < len(code):
-        match = _TOKEN.match(code, place)
+    position = 0
+    while position < len(code):
+        match = _TOKEN.match(code, position)
         if match is None:
-            raise UnreadableFormatError(code[place : place + 20])
-        place = match.end()
+            raise UnreadableFormatError(code[position : position + 20])
+        position = match.end()
         token = _token(match)
         if token.kind == "end":
             sections.append([])
@@ -104,9 +104,9 @@ def _slashes(tokens: list[Token]) -> list[Token]:
     return [
         Token("literal", "/")
         if token.kind == "slash"
-        and (is_date or not place or tokens[place - 1].kind not in {"digit"})
+        and (is_date or not index or tokens[index - 1].kind not in {"digit"})
         else token
-        for place, token in enumerate(tokens)
+        for index, token in enumerate(tokens)
     ]
 
 
@@ -201,9 +201,9 @@ def _parts(value: dt.date | dt.time | dt.timedelta) -> tuple[dt.datetime, dt.tim
 
 def _decimals(tokens: Sequence[Token]) -> int:
     """Return the number of decimals of a second: 3 for `ss.000`."""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.kind == "point":
-            digits = [each.kind == "digit" and each.text == "0" for each in tokens[place + 1 :]]
+            digits = [each.kind == "digit" and each.text == "0" for each in tokens[index + 1 :]]
             count = digits.index(False) if False in digits else len(digits)
             return count if 0 < count <= 6 else 0
     return 0

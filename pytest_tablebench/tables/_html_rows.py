@@ -40,14 +40,14 @@ def check_markup(text: str, where: str) -> None:
     counts: Counter[str] = Counter()
     open_tags: Counter[str] = Counter()
     stack: list[str] = []
-    place = tables = steps = 0
+    position = tables = steps = 0
     is_first = True
     for match in _TAG.finditer(text):
         # To link a text after another node, Beautiful Soup goes up to the root. With missing end
         # tags, the depth of the tree grows with each row.
-        if match.start() > place and not is_first:
+        if match.start() > position and not is_first:
             steps += len(stack)
-        place, is_first = match.end(), not match[1]
+        position, is_first = match.end(), not match[1]
         name = match[2].lower()
         counts["tag"] += 1
         if match[1]:

@@ -146,8 +146,8 @@ def _shown(value: Decimal, tokens: Sequence[Token]) -> str:
     kinds = [token.kind for token in tokens]
     value *= Decimal(100) ** kinds.count("percent")
     if "general" in kinds or "text" in kinds:
-        shown = _general(value)
-        return "".join(shown if t.kind in {"general", "text"} else t.text for t in tokens)
+        digits = _general(value)
+        return "".join(digits if t.kind in {"general", "text"} else t.text for t in tokens)
     if "exponent" in kinds:
         return _scientific(value, tokens, kinds.index("exponent"))
     if "slash" in kinds:
@@ -179,17 +179,17 @@ def _split(tokens: Sequence[Token]) -> tuple[list[int], list[int], int, bool]:
 
     The scale is the number of commas after the last digit before the point: `0,` shows thousands.
     """
-    points = [place for place, token in enumerate(tokens) if token.kind == "point"]
+    points = [index for index, token in enumerate(tokens) if token.kind == "point"]
     if len(points) > 1:
         raise UnreadableFormatError("two points")
     point = points[0] if points else len(tokens)
-    digits = [place for place, token in enumerate(tokens) if token.kind == "digit"]
-    whole = [place for place in digits if place < point]
-    decimals = [place for place in digits if place > point]
-    commas = [place for place, token in enumerate(tokens) if token.kind == "comma"]
+    digits = [index for index, token in enumerate(tokens) if token.kind == "digit"]
+    whole = [index for index in digits if index < point]
+    decimals = [index for index in digits if index > point]
+    commas = [index for index, token in enumerate(tokens) if token.kind == "comma"]
     last = digits[-1] if digits else -1
-    scale = sum((bool(whole) and whole[-1] < place < point) or place > last for place in commas)
-    is_grouped = any(whole and whole[0] < place < whole[-1] for place in commas)
+    scale = sum((bool(whole) and whole[-1] < index < point) or index > last for index in commas)
+    is_grouped = any(whole and whole[0] < index < whole[-1] for index in commas)
     if len(decimals) > _MOST_DECIMALS or len(whole) > _MOST_DECIMALS:
         raise UnreadableFormatError("too many digits")
     return whole, decimals, scale, is_grouped
@@ -206,9 +206,9 @@ def _decimal(value: Decimal, tokens: Sequence[Token]) -> str:
             token.text for token in tokens if token.kind in {"literal", "language", "percent"}
         )
     parts = []
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.kind == "digit":
-            parts.append(written[place])
+            parts.append(written[index])
         elif token.kind == "point" and not whole and before != "0":
             parts.append(f"{before}.")  # `.00` shows 12.50 too
         elif token.kind != "comma":
@@ -241,10 +241,10 @@ def _placed_decimals(digits: str, places: Sequence[int], tokens: Sequence[Token]
     """Return the text at each place after the point; `#` shows no zero at the end."""
     significant = len(digits.rstrip("0"))
     return {
-        place: digit
-        if number < significant or tokens[place].text == "0"
-        else {"?": " ", "#": ""}[tokens[place].text]
-        for number, (place, digit) in enumerate(zip(places, digits, strict=True))
+        index: digit
+        if number < significant or tokens[index].text == "0"
+        else {"?": " ", "#": ""}[tokens[index].text]
+        for number, (index, digit) in enumerate(zip(places, digits, strict=True))
     }
 
 

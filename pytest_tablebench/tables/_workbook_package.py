@@ -98,10 +98,10 @@ class _Checked:
         """Return the parts as openpyxl reads them rightly; None if nothing changes."""
         changed = {}
         for name, part in content.items():
-            place = f"{self._where}, part {name[:100]!r}"
-            text = _xml(part, place)
+            location = f"{self._where}, part {name[:100]!r}"
+            text = _xml(part, location)
             if text is not None:
-                shorter = self._check(text, place) or text
+                shorter = self._check(text, location) or text
                 readable = protected_texts(_in_usual_namespaces(shorter))
                 if readable is not text:
                     changed[name] = readable

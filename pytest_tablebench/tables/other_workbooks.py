@@ -117,13 +117,13 @@ def stored_rows(data: bytes, sheet: str, where: str) -> StoredRows:
         raise TableError(f"{where}: sheet {shortened(name, 40)!r} is hidden; show it")
     if name not in visible:
         raise TableError(f"{where}: {unknown_name('sheet', name, visible)}")
-    place = f"{where}, sheet {shortened(name, 40)!r}"
+    location = f"{where}, sheet {shortened(name, 40)!r}"
     if facts["first"] is None:
-        raise TableError(f"{place} is empty; its first row must be the header")
+        raise TableError(f"{location} is empty; its first row must be the header")
     if facts["merged"]:
         raise TableError(
-            f"{place} has merged cells; they are read only in workbooks of at most {MAX_FILLED:,} "
-            "values"
+            f"{location} has merged cells; they are read only in workbooks of at most "
+            f"{MAX_FILLED:,} values"
         )
     rows = []
     for line in lines:

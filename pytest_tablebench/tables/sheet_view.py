@@ -125,8 +125,8 @@ def _remove(sheet: Worksheet, rows: list[int], columns: list[int]) -> tuple[int,
 
 
 def _has(numbers: list[int], number: int) -> bool:
-    place = bisect_left(numbers, number)
-    return place < len(numbers) and numbers[place] == number
+    index = bisect_left(numbers, number)
+    return index < len(numbers) and numbers[index] == number
 
 
 def _hidden_rows(sheet: Worksheet, used: set[int]) -> list[int]:

@@ -59,9 +59,9 @@ def area_of(text: str) -> Area | None:
     if match is None:
         return None
     columns = [0, 0]
-    for place, letters in enumerate((match[1], match[3])):
+    for index, letters in enumerate((match[1], match[3])):
         for letter in letters.upper():
-            columns[place] = columns[place] * 26 + ord(letter) - ord("A") + 1
+            columns[index] = columns[index] * 26 + ord(letter) - ord("A") + 1
     area = Area(int(match[2]) - 1, columns[0] - 1, int(match[4]) - 1, columns[1] - 1)
     return area if area.top < area.bottom and area.left <= area.right else None
 
@@ -132,7 +132,7 @@ def _has_row_names(lines: Lines, area: Area) -> bool:
 
 
 def _filled(cells: Sequence[Cell], left: int) -> Sequence[int]:
-    return [left + place for place, cell in enumerate(cells) if _text(cell)]
+    return [left + index for index, cell in enumerate(cells) if _text(cell)]
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
@@ -196,7 +196,7 @@ def labelled_area(lines: Lines) -> Area | None:
     first = [_text(cell) for cell in lines[0]] if len(lines) > 2 else []
     left = int(first[:1] == [""])
     letters = first[left:]
-    if len(letters) < 2 or letters != [column_letters(place) for place in range(len(letters))]:
+    if len(letters) < 2 or letters != [column_letters(index) for index in range(len(letters))]:
         return None
     numbers = [_text(line[0]) if line else "" for line in lines[1:]] if left else []
     is_numbered = all(text.isdecimal() for text in numbers) and all(

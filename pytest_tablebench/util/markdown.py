@@ -13,6 +13,6 @@ def code(text: str, limit: int = 120) -> str:
     Control and bidirectional characters become escapes. So no line can begin a workflow command,
     even if a job prints the summary.
     """
-    shown = printable(text, limit)
-    escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
+    label = printable(text, limit)
+    escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in label)
     return f"<code>{escaped}</code>" if escaped.strip() else "<code>&#32;</code>"

@@ -20,12 +20,12 @@ def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[
     With `words`, a value may also be a bare word: `tree=off` has the value "off". Raises
     `ValueError`; its message calls the text a `kind`.
     """
-    shown = printable(text, 80)
+    label = printable(text, 80)
     if len(text) > _LONGEST:
-        raise ValueError(f"{kind} {shown!r} is longer than {_LONGEST} characters")
+        raise ValueError(f"{kind} {label!r} is longer than {_LONGEST} characters")
     match = re.fullmatch(r"\s*(\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
-        raise ValueError(f"cannot read {kind} {shown!r}; write name or name[key=value,…]")
+        raise ValueError(f"cannot read {kind} {label!r}; write name or name[key=value,…]")
     name, inner = match[1], match[2]
     if not inner:
         return name, {}
@@ -43,7 +43,7 @@ def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[
     except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
         forms = "plain numbers and words" if words else "plain numbers and lists"
         raise ValueError(
-            f"cannot read the arguments of {kind} {shown!r}; write name[key=value,…] with {forms}"
+            f"cannot read the arguments of {kind} {label!r}; write name[key=value,…] with {forms}"
         ) from None
 
 

@@ -262,7 +262,7 @@ def _scopes(
 
 def _unanswered(sides: Sequence[ScoreSheet]) -> float | None:
     counts = [side.counts() for side in sides]
-    cases, lost = (sum(int(count[place].sum()) for count in counts) for place in (0, 1))
+    cases, lost = (sum(int(count[position].sum()) for count in counts) for position in (0, 1))
     return lost / cases if cases else None
 
 
@@ -303,9 +303,9 @@ def _configurations(
 def _table_remarks(parts: Iterable[SheetPair]) -> Iterator[str]:
     unknown = [part.dataset for part in parts if part.clustered.clusters is None]
     if unknown:
-        shown = ", ".join(unknown)
+        listing = ", ".join(unknown)
         yield (
-            f"neither run names the tables of {shown}: intervals take every example as "
+            f"neither run names the tables of {listing}: intervals take every example as "
             f"independent, and are too narrow if examples share a table"
         )
 
@@ -320,8 +320,8 @@ def _remarks(old: Run, new: Run, unlike: bool) -> Iterator[str]:
     first, second = ({key.dataset for key in side.places} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
-            shown = ", ".join(sorted(names))
-            yield f"only {word} has {shown}: the means of benchmarks here do not include it"
+            listing = ", ".join(sorted(names))
+            yield f"only {word} has {listing}: the means of benchmarks here do not include it"
     if old.unanswered or new.unanswered:
         yield (
             f"cases without an answer are left out on both sides ({old.unanswered} before, "

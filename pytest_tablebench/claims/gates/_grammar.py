@@ -152,12 +152,12 @@ def baseline_needed(gate: Gate) -> str:
 def _operator(text: str) -> int:
     """Return the index of the operator, preferably outside brackets; -1 without one."""
     depth, inside = 0, -1
-    for place, mark in enumerate(text):
+    for index, mark in enumerate(text):
         depth += (mark in "[{") - (mark in "]}")
         if mark in "<>=":
             if depth <= 0:
-                return place
-            inside = place if inside < 0 else inside
+                return index
+            inside = index if inside < 0 else inside
     return inside
 
 
@@ -211,17 +211,17 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
     if "[" in left or "]" in left:
         name = left.partition("[")[0]
         depth, start = 0, 0
-        for place in range(len(name), len(left)):
-            mark = left[place]
+        for index in range(len(name), len(left)):
+            mark = left[index]
             if depth == 0 and mark != "[" and not mark.isspace():
-                raise _error(text, place, "a bracket has no counterpart")
+                raise _error(text, index, "a bracket has no counterpart")
             if mark == "[":
                 depth += 1
-                start = place + 1 if depth == 1 else start
+                start = index + 1 if depth == 1 else start
             elif mark == "]":
                 depth -= 1
                 if depth == 0:
-                    filters.append(left[start:place].strip())
+                    filters.append(left[start:index].strip())
         if depth or "]" in name:
             raise _error(text, len(left), "a bracket has no counterpart")
     if not name.strip():

@@ -52,8 +52,8 @@ class PlannedCells:
         for name, dataset_keys in by_dataset.items():
             examples = tuple(sorted({key[1] for key in dataset_keys}))
             cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in dataset_keys}))
-            rows = {example: place for place, example in enumerate(examples)}
-            columns = {cell: place for place, cell in enumerate(cells)}
+            rows = {example: index for index, example in enumerate(examples)}
+            columns = {cell: index for index, cell in enumerate(cells)}
             shape = (len(examples), len(cells))
             planned[name] = np.zeros(shape, dtype=bool)
             for key in dataset_keys:

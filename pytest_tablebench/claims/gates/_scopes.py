@@ -350,8 +350,8 @@ def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
     for tag, value in gate.tags:
         tag_values = values.get(tag, ())
         if value not in tag_values:
-            shown = [shortened(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
-            names = known_names(value, shown) if shown else "no example has that tag"
+            labels = [shortened(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
+            names = known_names(value, labels) if labels else "no example has that tag"
             text = shortened(f"{tag}={value}", 80)
             return f"no example of this scope has {text}; {names}"
     return "no example of this scope has all these tags"

@@ -152,8 +152,8 @@ class StoppingRule:
             if gate.baseline and baseline is None and not gate.counted:
                 raise SettingsError(baseline_needed(gate))
         self._undecidable = {
-            place
-            for place, gate in enumerate(self.gates)
+            index
+            for index, gate in enumerate(self.gates)
             if not gate.counted and (not self._datasets(gate) or self._planned().shrunk(gate))
         }
         """Gates without a planned case, or with fewer datasets than in the baseline."""
@@ -171,9 +171,9 @@ class StoppingRule:
     @property
     def all_decided(self) -> bool:
         """Whether every gate is decided that more cases could decide."""
-        counted = {place for place, gate in enumerate(self.gates) if gate.counted}
+        counted = {index for index, gate in enumerate(self.gates) if gate.counted}
         needed = set(range(len(self.gates))) - counted - self._undecidable
-        return bool(needed) and all(place in self._results for place in needed)
+        return bool(needed) and all(index in self._results for index in needed)
 
     def feed(self, record: Any) -> None:
         """Add a record of the run; ignore unplanned and repeated ones."""
@@ -199,18 +199,18 @@ class StoppingRule:
         scopes = self.scopes(self.planned_cells.seen())
         finished = self.n_asked == self.planned
         results = []
-        for place, gate in enumerate(self.gates):
+        for index, gate in enumerate(self.gates):
             if gate.measure == "cost":
                 results.append(evaluate_cost(gate, run, baseline_run))
             elif gate.counted:
                 results.append(evaluate_gate(gate, scopes, self.alpha / 2))
-            elif place in self._results:
+            elif index in self._results:
                 tail, part = self.alpha / 2, scopes.sliced(gate)
-                result = unclear_result(gate, self._results[place], part, tail, point=True)
+                result = unclear_result(gate, self._results[index], part, tail, point=True)
                 results.append(missing_result(gate, result, part, tail))
             else:
-                result = self._look([place], scopes, [self._tail(gate)])[0].result
-                if not finished and place not in self._undecidable:
+                result = self._look([index], scopes, [self._tail(gate)])[0].result
+                if not finished and index not in self._undecidable:
                     reason = "the run ended before all planned cases were asked, without a decision"
                     result = replace(result, state="undecided", reason=reason)
                 results.append(result)
@@ -284,9 +284,9 @@ class StoppingRule:
     def _open(self) -> list[int]:
         """Return the indices of the gates that are not decided yet and can be."""
         return [
-            place
-            for place, gate in enumerate(self.gates)
-            if not gate.counted and place not in self._results and place not in self._undecidable
+            index
+            for index, gate in enumerate(self.gates)
+            if not gate.counted and index not in self._results and index not in self._undecidable
         ]
 
     def _look(

@@ -63,14 +63,14 @@ def files_of_branch(
         )
     usable: list[tuple[str, Blob, Blob]] = []
     for folder, files in sorted(folders.items())[-MOST_RUNS:]:
-        place = f"git:{branch}:{folder}"
+        location = f"git:{branch}:{folder}"
         if len(files) < 2:
             missing = SUMMARY if RUN in files else RUN
-            problems.append(f"{place}: no {missing}, so it is not shown")
+            problems.append(f"{location}: no {missing}, so it is not shown")
         elif any(blob.size > LARGEST_FILE for blob in files.values()):
-            problems.append(f"{place}: a file has more than {LARGEST_FILE:,} bytes")
+            problems.append(f"{location}: a file has more than {LARGEST_FILE:,} bytes")
         else:
-            usable.append((place, files[RUN], files[SUMMARY]))
+            usable.append((location, files[RUN], files[SUMMARY]))
     yield from _contents(repository, usable)
 
 

@@ -51,8 +51,8 @@ def _place(source: RunFacts) -> tuple[int, int] | None:
         return None
     shard_match = _SHARD.fullmatch(source.shard)
     if shard_match is None:
-        shown = shortened(repr(source.shard), 60)
-        raise ValueError(f"has the part {shown}, which is not of the form '1/3'")
+        label = shortened(repr(source.shard), 60)
+        raise ValueError(f"has the part {label}, which is not of the form '1/3'")
     return int(shard_match[1]), int(shard_match[2])
 
 
@@ -122,10 +122,10 @@ class RunParts:
         if not self.missing:
             return ""
         word = "part" if len(self.missing) == 1 else "parts"
-        shown = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
+        listing = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
         examples = sum(sizes[n - 1] for sizes in self.examples.values() for n in self.missing)
         about = f" ({counted(examples, 'example')})" if examples else ""
-        return f"{word} {shown} of {self.split} {are(len(self.missing))} missing{about}"
+        return f"{word} {listing} of {self.split} {are(len(self.missing))} missing{about}"
 
     def groups(self) -> dict[int | None, list[RunFacts]]:
         """Return the runs of each part, which may have run twice."""

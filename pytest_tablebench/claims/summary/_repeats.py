@@ -275,7 +275,7 @@ def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
 def _shares(sheet: ScoreSheet, name: str) -> Floats:
     """Return, by example, the share of answers that cannot be read from the table."""
     names = sheet.column("perturbation")
-    columns = [place for place, text in enumerate(names) if text.partition("[")[0] == name]
+    columns = [index for index, text in enumerate(names) if text.partition("[")[0] == name]
     scores = sheet.scores[:, columns]
     if name == _CHANGED:
         empty = np.full(sheet.scores.shape, np.nan)

@@ -264,11 +264,11 @@ def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...]
     for name in sorted(RESERVED & defaults.params.keys()):
         yield ("defaults", "params"), f"params cannot set {name}, which has an option"
     for name, part in description.tables.items():
-        shown = f"tables.{shortened(name, 60)!r}"
+        label = f"tables.{shortened(name, 60)!r}"
         if part.range and area_of(part.range) is None:
-            yield ("tables", name), f"{shown}: range must be two corners, as B4:F20"
+            yield ("tables", name), f"{label}: range must be two corners, as B4:F20"
         if part.range and (part.table or part.header_row):
-            yield ("tables", name), f"{shown}: range excludes table and header_row"
+            yield ("tables", name), f"{label}: range excludes table and header_row"
     if description.encoding and not is_encoding(description.encoding):
         yield ("encoding",), f"unknown encoding {shortened(description.encoding, 40)!r}"
     upstream = description.upstream
@@ -344,8 +344,8 @@ def _prompt_problems(description: DatasetDescription) -> Iterator[tuple[tuple[st
             continue
         for _, name, form, conversion in parts:
             if name is not None and (name not in names or form or conversion):
-                shown = shortened(name, 40)
-                yield ("prompt", key), f"{key}: unknown {{{shown}}}; {known_names(name, names)}"
+                label = shortened(name, 40)
+                yield ("prompt", key), f"{key}: unknown {{{label}}}; {known_names(name, names)}"
 
 
 def _path_problem(path: str) -> str | None:

@@ -96,9 +96,9 @@ KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 def split_archive(name: str) -> tuple[str, str]:
     """Return (archive, path in it) of a name or pattern; ("", name) if it is in no archive."""
     parts = PurePosixPath(name).parts
-    for place, part in enumerate(parts[:-1], start=1):
+    for index, part in enumerate(parts[:-1], start=1):
         if part.lower().endswith(ARCHIVES):
-            return "/".join(parts[:place]), "/".join(parts[place:])
+            return "/".join(parts[:index]), "/".join(parts[index:])
     return "", name
 
 

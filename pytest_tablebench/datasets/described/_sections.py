@@ -82,9 +82,9 @@ class SectionReader:
         values: dict[str, Any] = {}
         for key, value in content.items():
             if key not in fields_by_key:
-                shown = shortened(key, 60)
+                label = shortened(key, 60)
                 hint = known_names(key, fields_by_key)
-                self.add((*place, key), f"unknown key {shown!r}; {hint}")
+                self.add((*place, key), f"unknown key {label!r}; {hint}")
                 continue
             read = self._value(fields_by_key[key][1], value, (*place, key))
             if read is not None:

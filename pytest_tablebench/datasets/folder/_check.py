@@ -74,9 +74,9 @@ def check_dataset(
     ]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
-        shown = shortened(f"{place}{name}", 120)
+        label = shortened(f"{place}{name}", 120)
         problems_of_table = [*_of_table(table), *of_cells(table)]
-        all_problems += [Problem(shown, row, field, text) for row, field, text in problems_of_table]
+        all_problems += [Problem(label, row, field, text) for row, field, text in problems_of_table]
     plain_cells: dict[int, set[str]] = {}
 
     def cells_of(table: Table) -> set[str]:
@@ -145,12 +145,12 @@ def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
     if _has_two_headers(table):
         yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
     names = Counter(plain(name) for name in table.header)
-    for place, name in enumerate(table.header, start=1):
+    for index, name in enumerate(table.header, start=1):
         if not plain(name):
-            yield 1, f"column {place}", "has no name; a question cannot ask for it: give it one"
+            yield 1, f"column {index}", "has no name; a question cannot ask for it: give it one"
         elif names.pop(plain(name), 0) > 1:
-            shown = shortened(str(name), 40)
-            yield 1, shown, "is the name of several columns; give each its own"
+            label = shortened(str(name), 40)
+            yield 1, label, "is the name of several columns; give each its own"
 
 
 def _has_two_headers(table: Table) -> bool:
@@ -158,8 +158,8 @@ def _has_two_headers(table: Table) -> bool:
     first = table.rows[0]
     if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
         return False
-    for place, cell in enumerate(first):
-        below = [other for other in (row[place] for row in table.rows[1:]) if plain(other)]
+    for index, cell in enumerate(first):
+        below = [other for other in (row[index] for row in table.rows[1:]) if plain(other)]
         if re.search(r"[a-z]", plain(cell)) and below and all(map(_is_number, below)):
             return True
     return False
@@ -177,13 +177,13 @@ def _of_question(
     if question.metric is not None and kind not in metrics:
         yield "metric", unknown_name("metric", kind, (*KINDS, *metrics))
     for answer in question.answers:
-        shown = shortened(answer, 40)
+        label = shortened(answer, 40)
         if kind == "number" and read_quantity(answer, context["decimal"]) is None:
-            yield "answer", f"{shown!r} is not a number; the metric needs one, in digits"
+            yield "answer", f"{label!r} is not a number; the metric needs one, in digits"
         elif kind == "date" and read_moment(answer, context["day_first"]) is None:
-            yield "answer", f"{shown!r} is not a date; the metric needs one, such as 2024-03-05"
+            yield "answer", f"{label!r} is not a date; the metric needs one, such as 2024-03-05"
         if kind != "yes_no" and len(answer) > 1 and " or " not in text and _says(text, answer):
-            yield "question", f"contains its answer {shown!r}; ask without it"
+            yield "question", f"contains its answer {label!r}; ask without it"
     for name in question.perturbations or ():
         if name.partition("[")[0] not in perturbations:
             yield "perturbations", unknown_name("perturbation", name, perturbations)
@@ -215,26 +215,26 @@ def _absent(
             continue
         if any(_is_header_path(answer, table) for table in question.tables):
             continue
-        shown = shortened(answer, 40)
+        label = shortened(answer, 40)
         for table in question.tables:
             numeric = [
                 str(name)
-                for place, name in enumerate(table.header)
+                for index, name in enumerate(table.header)
                 if plain(name) and _says(text, str(name))
-                if (column := _column(table, place)) and all(map(_is_number, column))
+                if (column := _column(table, index)) and all(map(_is_number, column))
             ]
             if numeric:
                 name = shortened(numeric[0], 40)
                 yield (
                     "answer",
-                    f"{shown!r} is text, and the column {name!r} has numbers; write the answer "
+                    f"{label!r} is text, and the column {name!r} has numbers; write the answer "
                     f"like its cells",
                 )
                 break
         else:
             yield (
                 "answer",
-                f"{shown!r} is in no cell; write it as in the table, name its metric "
+                f"{label!r} is in no cell; write it as in the table, name its metric "
                 f"(free_text, yes_no), or write no in the column in_table",
             )
 
@@ -243,8 +243,8 @@ def _is_header_path(answer: str, table: Table) -> bool:
     """Return whether an answer combines the headers above one column: `H1 2023`."""
     words = set(plain(answer).split())
     return any(
-        words == {word for name in table.path(0, place).column for word in plain(name).split()}
-        for place in range(len(table.header) if table.rows else 0)
+        words == {word for name in table.path(0, index).column for word in plain(name).split()}
+        for index in range(len(table.header) if table.rows else 0)
     )
 
 

@@ -62,21 +62,21 @@ def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
     if len(table.header) == 1 and "|" in str(table.header[0]):
         yield 1, "separator", "looks separated by |; write the file with commas"
     for number, row in enumerate(table.rows, start=2):
-        for place, cell in enumerate(row):
+        for index, cell in enumerate(row):
             if isinstance(cell, str) and len(cell) > _MOST_CHARACTERS:
-                name = str(table.header[place]) if place < len(table.header) else ""
+                name = str(table.header[index]) if index < len(table.header) else ""
                 yield (
                     number,
-                    shortened(name, 40) or f"column {place + 1}",
+                    shortened(name, 40) or f"column {index + 1}",
                     f"has a cell of {len(cell):,} characters; was a quote left open?",
                 )
-    for place, name in enumerate(table.header):
-        column = [row[place] for row in table.rows if place < len(row)]
+    for index, name in enumerate(table.header):
+        column = [row[index] for row in table.rows if index < len(row)]
         example = _ambiguous_date(column)
         if example is not None:
             yield (
                 None,
-                shortened(str(name), 40) or f"column {place + 1}",
+                shortened(str(name), 40) or f"column {index + 1}",
                 f"dates such as {example!r} can be read in two ways; write them as 2024-05-03",
             )
 
@@ -145,8 +145,8 @@ def _open_columns(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     answered = {str(name) for name, _ in columns_with(question.tables, question.answers)}
     for table in question.tables:
         columns = [
-            [row[place] for row in table.rows if place < len(row)]
-            for place in range(len(table.header))
+            [row[index] for row in table.rows if index < len(row)]
+            for index in range(len(table.header))
         ]
         for name, cells in zip(map(str, table.header), columns, strict=True):
             is_meant = name in answered or (name and not answered and name.casefold() in text)

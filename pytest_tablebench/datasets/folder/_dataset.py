@@ -159,8 +159,8 @@ class FolderDataset(TomlDataset[FolderQuestion]):
 def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
     """Return the part of a metric's context that comes from the question, not from its answer."""
     if question.metric is None:
-        shown = {f"table {place}": table for place, table in enumerate(tables, start=1)}
-        return {"question": question.text, **shown}
+        named_tables = {f"table {index}": table for index, table in enumerate(tables, start=1)}
+        return {"question": question.text, **named_tables}
     subtype = question.tags.get("subtype", "")
     return {"question": question.text, "subtype": subtype, "chart_type": subtype}
 

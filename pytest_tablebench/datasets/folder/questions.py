@@ -103,8 +103,8 @@ def _records(
 def _check_header(file: str, header: list[str]) -> None:
     for name in header:
         if name not in COLUMNS:
-            shown = shortened(name, 40)
-            raise DataError(f"{file}: unknown column {shown!r}; {known_names(name, COLUMNS)}")
+            label = shortened(name, 40)
+            raise DataError(f"{file}: unknown column {label!r}; {known_names(name, COLUMNS)}")
     for name in ("question", "answer"):
         if name not in header:
             raise DataError(f"{file}: the column {name!r} is missing")
@@ -120,8 +120,8 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
         elif not isinstance(row, dict):
             yield number, BadRowError("row", "must be an object")
         elif unknown:
-            shown = shortened(unknown[0], 40)
-            yield number, BadRowError(shown, f"is not a column; {known_names(shown, COLUMNS)}")
+            label = shortened(unknown[0], 40)
+            yield number, BadRowError(label, f"is not a column; {known_names(label, COLUMNS)}")
         else:
             yield number, row
 

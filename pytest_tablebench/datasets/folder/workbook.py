@@ -90,13 +90,13 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             return _large_sheet(data, sheet or "", formulas, place, name)
         chosen = choose_sheet(book, 0 if sheet is None else sheet, place)
         sheets = chosen.parent.worksheets if chosen.parent else [chosen]
-        shown = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
-        if chosen not in shown and (sheet is not None or not shown):
+        chosen_sheets = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
+        if chosen not in chosen_sheets and (sheet is not None or not chosen_sheets):
             raise DataError(
                 f"sheet {shortened(chosen.title, 40)!r} is hidden; show it, or write "
                 f"include_hidden = true in tablebench.toml"
             )
-        chosen = chosen if chosen in shown else shown[0]
+        chosen = chosen if chosen in chosen_sheets else chosen_sheets[0]
         where = f"{place}, sheet {chosen.title!r}"
         if formulas.exist and not has_values_only:
             _require_values(data, chosen)
@@ -110,14 +110,14 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             first = 1, 1
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
-    others = tuple(each.title for each in shown if each is not chosen)
+    others = tuple(each.title for each in chosen_sheets if each is not chosen)
     return SheetRead(
         table,
         view.stored or {},
         chosen.title,
         others,
         (
-            *_notes(view, len(sheets) - len(shown)),
+            *_notes(view, len(sheets) - len(chosen_sheets)),
             *([VALUES_ONLY] if has_values_only else []),
         ),
         _numbers(first[0], len(table.lines), view.omitted[0]),

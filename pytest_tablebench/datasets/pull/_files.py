@@ -249,13 +249,13 @@ def _members(
 
 
 def _check(archive: Path, member: tarfile.TarInfo, name: str, into: Path) -> None:
-    shown = shortened(name, 80)
+    label = shortened(name, 80)
     if len(name) > MAX_NAME:
-        raise DataError(f"{archive}: {shown} is longer than {MAX_NAME} characters")
+        raise DataError(f"{archive}: {label} is longer than {MAX_NAME} characters")
     if not member.isreg() or member.issparse():
-        raise DataError(f"{archive}: {shown} is not an ordinary file")
+        raise DataError(f"{archive}: {label} is not an ordinary file")
     if ".." in name.split("/") or "\\" in name or "\0" in name:
-        raise DataError(f"{archive}: {shown} is outside its folder")
+        raise DataError(f"{archive}: {label} is outside its folder")
     # Also apply the standard library's check, which Python has from 3.11.4 on.
     data_filter = getattr(tarfile, "data_filter", None)
     if data_filter is not None:

@@ -72,8 +72,8 @@ class SourcePull:
             self._pull_files(lock)
         lock.complete = True
         lock.write(self.folder)
-        shown = f" at commit {lock.commit}" if lock.commit else ""
-        self._say(f"{counted(len(lock.files), 'file')} in {self.folder}{shown}")
+        revision = f" at commit {lock.commit}" if lock.commit else ""
+        self._say(f"{counted(len(lock.files), 'file')} in {self.folder}{revision}")
 
     def _say(self, text: str) -> None:
         self.say(f"{self.upstream.name}: {text}")

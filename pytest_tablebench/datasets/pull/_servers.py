@@ -51,8 +51,8 @@ class Hub(FileServer):
         """Return the files; the listing is requested only if there is a pattern."""
         if not any(is_pattern(file.path) for file in self.upstream.files):
             return self.upstream.files
-        place = f"{self.endpoint}/datasets/{self.upstream.repository} at {self.revision}"
-        return chosen(self.upstream, list(self._listing[1]), place)
+        location = f"{self.endpoint}/datasets/{self.upstream.repository} at {self.revision}"
+        return chosen(self.upstream, list(self._listing[1]), location)
 
     def remote(self, path: str) -> Remote:
         """Return the address of a file, with its facts in the listing."""

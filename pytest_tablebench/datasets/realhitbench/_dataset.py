@@ -232,6 +232,6 @@ class RealHit(FileDataset[RealHitQuestion]):
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces: the instruction for the kind, then table and question."""
-        shown = {name: render_field(value, render) for name, value in example.inputs.items()}
-        source = self.source.format_map(shown)
-        return PromptParts(shown["instruction"], source, reference_reply=CANNED)
+        texts = {name: render_field(value, render) for name, value in example.inputs.items()}
+        source = self.source.format_map(texts)
+        return PromptParts(texts["instruction"], source, reference_reply=CANNED)

@@ -262,6 +262,6 @@ def instructions() -> list[Sample]:
     for number, line in enumerate(text.splitlines(), start=1):
         row = parsed_json(line)
         rule = {"rule": row["rule"], "arguments": row["arguments"]}
-        place = f"{_INSTRUCTIONS}, row {number}"
-        samples.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))
+        location = f"{_INSTRUCTIONS}, row {number}"
+        samples.append(Sample(row["id"], location, row["question"], row["answer"], context=rule))
     return samples

@@ -42,7 +42,7 @@ class SampleTable:
 def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[SampleTable]:
     """Return the tables of a sample; `reference` uses only the first one."""
     count = sample.table_count if compat == "fixed" else min(sample.table_count, 1)
-    return [_table(sample, place, folder, compat) for place in range(count)]
+    return [_table(sample, index, folder, compat) for index in range(count)]
 
 
 def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> SampleTable:

@@ -59,18 +59,18 @@ def _version(module: str) -> dict[str, Any]:
 def find_metric(name: str, source: Mapping[str, Any]) -> Metric:
     """Return the metric of `grade_body`. Raises `ModelError` if it is missing or differs here."""
     reference = source["reference"]
-    place = f"metric {name!r} on {platform.node()}"
+    location = f"metric {name!r} on {platform.node()}"
     try:
         metric = Reference(**reference).find()
         version = _version(reference["module"])
     except Exception as error:  # any error of the metric's module
         raise ModelError(
-            f"{place} cannot be loaded: {type(error).__name__}: {error}; install its package",
+            f"{location} cannot be loaded: {type(error).__name__}: {error}; install its package",
             reason=METRIC,
         ) from None
     if version != source["made"]:
         raise ModelError(
-            f"{place} differs from this run's metric ({reference['module']}): install the same "
+            f"{location} differs from this run's metric ({reference['module']}): install the same "
             f"version",
             reason=METRIC,
         )

@@ -155,7 +155,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         would decide.
         """
         question, shows = proposal.question, proposal.shows
-        outcomes = yield [self._answer(proposal, place) for place in range(len(self._models))]
+        outcomes = yield [self._answer(proposal, index) for index in range(len(self._models))]
         answers = []
         for model, answer in zip(self._models, outcomes, strict=True):
             if isinstance(answer, ModelError | RefusedError):

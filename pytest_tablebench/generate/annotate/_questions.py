@@ -167,8 +167,8 @@ def read_questions(reply: str, task: QuestionFamily) -> Iterator[Draft | Refused
     parts: dict[tuple[str, int], str] = {}
     marks = list(_MARK.finditer(reply))
     twice = set[int]()
-    for place, mark in enumerate(marks, start=1):
-        end = marks[place].start() if place < len(marks) else len(reply)
+    for index, mark in enumerate(marks, start=1):
+        end = marks[index].start() if index < len(marks) else len(reply)
         key = mark[1].casefold().replace("-", ""), int(mark[2])
         if key in parts:
             twice.add(key[1])

@@ -94,9 +94,9 @@ def counted_alike(
     """
     candidates: list[Candidate] = []
     for model, answer in answers:
-        for place, candidate in enumerate(candidates):
+        for index, candidate in enumerate(candidates):
             if same(answer, candidate.answer):
-                candidates[place] = replace(candidate, models=(*candidate.models, model))
+                candidates[index] = replace(candidate, models=(*candidate.models, model))
                 break
         else:
             candidates.append(Candidate(answer, (model,)))
@@ -150,14 +150,14 @@ class ReviewFile:
             question.text,
         )
         rows: list[Sequence[Any]] = [] if self.size else [_HEADER]
-        for place, candidate in enumerate(candidates):
+        for index, candidate in enumerate(candidates):
             marks = (
                 "" if number is None else f"{number:g}"
                 for number in (candidate.score, candidate.final)
             )
             figures = len(candidate.models), *marks, ", ".join(candidate.models)
             rows.append(
-                (*about, "yes" if taken and not place else "no", candidate.answer, *figures)
+                (*about, "yes" if taken and not index else "no", candidate.answer, *figures)
             )
         if not candidates:
             rows.append((*about, "no", "", 0, "", "", ""))

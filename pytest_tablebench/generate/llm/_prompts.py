@@ -68,7 +68,7 @@ def ask_for_table(
     words = _data(language)
     instructions = words["inventor"].format(rows=rows, columns=columns)
     content = words["invented"].format(number=number, topic=topic)
-    header = [f"heading {place}" for place in range(columns)]
+    header = [f"heading {index}" for index in range(columns)]
     expected = {"title": topic, "header": header, "rows": [["some words"] * columns] * rows}
     return ask_model(instructions, content, model, expected)
 
@@ -133,7 +133,7 @@ def _likely_pairs(subtask: str, language: str, count: int) -> dict[str, Any]:
     metric = SUBTASKS[subtask]["metric"]
     answers: dict[str, Any] = {
         "number": 1234567.5,
-        "list": [f"answer {place}" for place in range(4)],
+        "list": [f"answer {index}" for index in range(4)],
         "yes_no": yes_no(language)[0],
     }
     question = f"{subtask} {'and some words ' * 8}"

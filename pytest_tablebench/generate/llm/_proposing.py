@@ -137,8 +137,8 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
         digest, seen = digest_of(table.title, table.lines), set[str]()
         counts = shares_of(self._per_table, self._subtasks)
         abouts = []
-        for place, subtask in enumerate(counts):
-            language = spoken(self._language, place, table.header)
+        for index, subtask in enumerate(counts):
+            language = spoken(self._language, index, table.header)
             shows = shown(table, subtask, language)
             abouts.append(About(table, digest, subtask, language, shows, seen))
         replies = yield [

@@ -83,11 +83,11 @@ class Board:
     @cached_property
     def label(self) -> int | None:
         """The first column with a distinct name in each row; None without one."""
-        for place in range(len(self.header)):
-            cells = [row[place] for row in self.rows]
+        for index in range(len(self.header)):
+            cells = [row[index] for row in self.rows]
             writable = all(not is_empty(cell) and answer_text(cell) is not None for cell in cells)
             if writable and len(set(map(cell_key, cells))) == len(cells):
-                return place
+                return index
         return None
 
     @cached_property
@@ -95,9 +95,9 @@ class Board:
         """The number of cells with the same headings above and at their left."""
         table = self.table
         return Counter(
-            table.path(row, place)
+            table.path(row, index)
             for row in range(len(table.rows))
-            for place in range(len(table.header))
+            for index in range(len(table.header))
         )
 
     def named(self, rng: Random) -> tuple[int, int, int]:
@@ -171,7 +171,7 @@ def _row(board: Board, rng: Random) -> Probe:
         raise NothingError
     row = board.place(rng)[0]
     name = board.once(board.rows[row][board.label])
-    others = [cell for place, cell in enumerate(board.rows[row]) if place != board.label]
+    others = [cell for index, cell in enumerate(board.rows[row]) if index != board.label]
     kept = ("none", "shuffle_rows", "insert_empty_rows", *_PLACE[1:])
     return Probe({"name": name}, board.texts(others), kept)
 

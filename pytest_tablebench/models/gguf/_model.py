@@ -56,23 +56,23 @@ def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
 
     Raises `SettingsError` if the file does not exist or is not a model, or the server is missing.
     """
-    shown = printable(name, 200)
+    label = printable(name, 200)
     file = _smollm2() if name == SMOLLM2 else Path(name.removeprefix(PREFIX)).expanduser()
     try:
         if not file.is_file():
-            raise SettingsError(f"{shown} does not exist")
+            raise SettingsError(f"{label} does not exist")
         with file.open("rb") as opened:
             start = opened.read(8)
     except (OSError, ValueError) as error:  # ValueError: an impossible name of a file
-        raise SettingsError(f"{shown} cannot be read: {error}") from None
+        raise SettingsError(f"{label} cannot be read: {error}") from None
     if len(start) < 8 or start[:4] != b"GGUF":
-        raise SettingsError(f"{shown} is not a GGUF file")
+        raise SettingsError(f"{label} is not a GGUF file")
     if _PART.search(file.name):
         raise SettingsError(
-            f"{shown} is one part of a model; join the parts with `llama-gguf-split --merge`"
+            f"{label} is one part of a model; join the parts with `llama-gguf-split --merge`"
         )
     if find_spec("xllamacpp") is None:
-        raise SettingsError(missing_package(shown, "xllamacpp", "local"))
+        raise SettingsError(missing_package(label, "xllamacpp", "local"))
     alias = re.sub(r"[^\w.-]", "_", file.stem, flags=re.ASCII)[:60]
     return GGUFModel(
         f"{SERVED_AS}/{alias}",

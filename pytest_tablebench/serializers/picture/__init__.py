@@ -174,10 +174,10 @@ def _bands(sizes: list[int], first: int, limit: int) -> list[list[int]]:
     room = max(limit - sum(sizes[:first]), limit // 3)
     bands: list[list[int]] = []
     used = room + 1
-    for place in range(first, len(sizes)):
-        if used + sizes[place] > room:
+    for index in range(first, len(sizes)):
+        if used + sizes[index] > room:
             bands.append([*again])
             used = 0
-        bands[-1].append(place)
-        used += sizes[place]
+        bands[-1].append(index)
+        used += sizes[index]
     return bands

@@ -69,8 +69,8 @@ class DrawnSheet:
 
         A merged cell is cut to them, and keeps its text.
         """
-        line_of = {line: place for place, line in enumerate(lines)}
-        column_of = {column: place for place, column in enumerate(columns)}
+        line_of = {line: index for index, line in enumerate(lines)}
+        column_of = {column: index for index, column in enumerate(columns)}
         boxes = []
         for box in self.boxes:
             down = [line_of[n] for n in range(box.line, box.line + box.lines) if n in line_of]
@@ -175,9 +175,9 @@ def column_widths(sheet: DrawnSheet, fonts: Fonts, most: int) -> list[int]:
 def _widen(widths: list[int], box: Box, width: int) -> None:
     over = range(box.column, box.column + box.columns)
     missing = width - sum(widths[column] for column in over)
-    for place, column in enumerate(over):
+    for index, column in enumerate(over):
         if missing > 0:
-            share = -(-missing // (box.columns - place))
+            share = -(-missing // (box.columns - index))
             widths[column] += share
             missing -= share
 

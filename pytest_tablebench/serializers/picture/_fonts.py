@@ -118,12 +118,12 @@ class Fonts:
             yield self._font(latin), text
             return
         text, start, last = _as_seen(text), 0, latin
-        for place, character in enumerate(text):
+        for index, character in enumerate(text):
             name = last if character == " " else _font_of(character, latin)
             if name != last:
-                if place > start:
-                    yield self._font(last), text[start:place]
-                start, last = place, name
+                if index > start:
+                    yield self._font(last), text[start:index]
+                start, last = index, name
         yield self._font(last), text[start:]
 
     def width(self, text: str, *, bold: bool = False) -> int:

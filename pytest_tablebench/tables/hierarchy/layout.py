@@ -174,7 +174,7 @@ def _below_bold(
     if not rows or any(line in sections for line in rows):
         return []
     bold = [(line, labels[line]) in shape.grid.bold for line in rows]
-    starts = [place for place, is_bold in enumerate(bold) if is_bold]
+    starts = [index for index, is_bold in enumerate(bold) if is_bold]
     if len(starts) < 2 or starts[0] != 0:
         return []
     ends = [*starts[1:], len(rows)]

@@ -68,8 +68,8 @@ def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
     tied = _tied_rows(table)
     for _ in range(times):
         places = [
-            place
-            for place, row in enumerate([*order, None])
+            index
+            for index, row in enumerate([*order, None])
             if row is None or not (levels[row] or row in tied)
         ]
         order.insert(places[draw.randint(0, len(places) - 1)], None)
@@ -80,10 +80,10 @@ def with_rows(table: Table, order: Sequence[int | None]) -> Table:
     """Return the table with its rows in another order, and an empty row for each None."""
     first = len(table.captions) + len(table.header_rows) + 1
     last = first + len(table.rows)
-    place = {row: number for number, row in enumerate(order) if row is not None}
+    index = {row: number for number, row in enumerate(order) if row is not None}
     more = len(order) - len(table.rows)
     spans = [
-        span._replace(row=first + place[span.row - first])
+        span._replace(row=first + index[span.row - first])
         if first <= span.row < last
         else span._replace(row=span.row + (more if span.row >= last else 0))
         for span in table.spans
@@ -94,7 +94,7 @@ def with_rows(table: Table, order: Sequence[int | None]) -> Table:
         table,
         rows=tuple(empty if row is None else table.rows[row] for row in order),
         row_levels=tuple(levels),
-        sections=tuple(sorted(place[row] for row in table.sections)),
+        sections=tuple(sorted(index[row] for row in table.sections)),
         spans=tuple(spans),
     )
 
@@ -177,10 +177,10 @@ def with_columns(table: Table, order: Sequence[int]) -> Table:
     """Return the table with its columns in another order; captions and notes stay."""
     top, depth = len(table.captions), len(table.header_rows)
     lines = range(top, top + depth + 1 + len(table.rows))
-    place = {column: number for number, column in enumerate(order)}
+    index = {column: number for number, column in enumerate(order)}
     whole = expanded(table)
     spans = [
-        span._replace(column=min(place[span.column + step] for step in range(span.columns)))
+        span._replace(column=min(index[span.column + step] for step in range(span.columns)))
         if span.row in lines
         else span
         for span in table.spans
@@ -289,13 +289,13 @@ def _row_groups(table: Table, draw: Random) -> Table | None:
     sections = row_units(table)
     filled = {row for row, cells in enumerate(table.rows) if any(map(one_line, cells))}
     orders = [_exchanged(units, draw, filled) for _, units in sections]
-    places = [place for place, order in enumerate(orders) if order]
+    places = [index for index, order in enumerate(orders) if order]
     if not places:
         return None
     chosen = draw.choice(places)
     rows = []
-    for place, (head, units) in enumerate(sections):
-        moved = orders[place] if place == chosen else None
+    for index, (head, units) in enumerate(sections):
+        moved = orders[index] if index == chosen else None
         rows += [*head, *(moved or (row for unit in units for row in unit))]
     return with_rows(table, rows)
 
@@ -308,13 +308,13 @@ def _exchanged(
     If there are two groups or more, two of them are exchanged, otherwise the only group and a
     single position. Units without a filled position, which only separate others, stay.
     """
-    movable = [place for place, unit in enumerate(units) if any(i in filled for i in unit)]
-    groups = [place for place in movable if len(units[place]) > 1]
+    movable = [index for index, unit in enumerate(units) if any(i in filled for i in unit)]
+    groups = [index for index in movable if len(units[index]) > 1]
     if not groups or len(movable) < 2:
         return None
     moved = draw.choice(groups)
     others = groups if len(groups) > 1 else movable
-    other = draw.choice([place for place in others if place != moved])
+    other = draw.choice([index for index in others if index != moved])
     order = [*units]
     order[moved], order[other] = order[other], order[moved]
     return [position for unit in order for position in unit]

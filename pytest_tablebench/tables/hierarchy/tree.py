@@ -129,14 +129,14 @@ class HeaderTree:
 def read_tree(text: str) -> HeaderTree:
     """Return the tree in a model's reply; repeated tuples count once."""
     headers: dict[Header, None] = {}
-    place = 0
-    while len(headers) < MOST and (begin := _BEGIN.search(text, place)):
+    position = 0
+    while len(headers) < MOST and (begin := _BEGIN.search(text, position)):
         closing = _CLOSING.get(text[begin.end() : begin.end() + 1], _END)
         end = closing.search(text, begin.end() + 1, begin.end() + _LONGEST)
-        place = begin.end()
+        position = begin.end()
         if end is None:
             continue
-        place = end.end()
+        position = end.end()
         written = " ".join(text[begin.end() : end.start()].split()).strip("\"'“”‘’`")
         level, start, last = (int(number) for number in begin.groups()[1:])
         headers.setdefault(Header(begin[1].upper(), level, start, last, written))

@@ -31,8 +31,8 @@ class Remark(NamedTuple):
 
     def __str__(self) -> str:
         first, last = self.lines
-        place = f"line {first}" if first == last else f"lines {first}-{last}"
-        return f"{place}: {'ambiguous: ' if self.is_ambiguous else ''}{self.text}"
+        location = f"line {first}" if first == last else f"lines {first}-{last}"
+        return f"{location}: {'ambiguous: ' if self.is_ambiguous else ''}{self.text}"
 
 
 def explain(grid: Grid) -> list[Remark]:
@@ -125,9 +125,9 @@ def _rows(shape: Shape, table: Table, body: int) -> Iterator[Remark]:
         if any(map(one_line, cells)) and not paths.rows[row]
     ]
     if unnamed:
-        shown = ", ".join(map(str, unnamed[:MOST_ROWS]))
+        listing = ", ".join(map(str, unnamed[:MOST_ROWS]))
         more = f" and {len(unnamed) - MOST_ROWS} more" if len(unnamed) > MOST_ROWS else ""
-        text = f"{counted(len(unnamed), 'row')} without a name: {shown}{more}"
+        text = f"{counted(len(unnamed), 'row')} without a name: {listing}{more}"
         yield Remark((unnamed[0], unnamed[-1]), text, True)
     if not table.row_levels and not table.sections:
         bold = [

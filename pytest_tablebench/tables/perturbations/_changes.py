@@ -159,7 +159,7 @@ def _longer(table: Table, draw: Random, tokens: int, make: Callable[[], tuple[Ce
     count = len(table.rows) + len(added)
     places = set(draw.sample(range(count), len(added)))
     old, new = iter(table.rows), iter(added)
-    rows = [next(new) if place in places else next(old) for place in range(count)]
+    rows = [next(new) if index in places else next(old) for index in range(count)]
     return table.replace(rows=rows)
 
 
