@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import SettingsError, postprocess, score, score_answer
 from pytest_tablebench.metrics import METRICS, run_chain
 from pytest_tablebench.metrics._exact_match import _WITH_UNIT
-from tests.support.matrix import FULL
+from tests.support.matrix import MEGABYTE
 
 WORDS = st.text(alphabet=string.ascii_letters + "äöüßéñ", min_size=1, max_size=8)
 # Whole words only: an item with comma and space in it is two items.
@@ -382,7 +382,6 @@ def test_a_right_word_is_right_in_both_modes(word: str) -> None:
     assert parts("wikitq", word, word, compat="reference") == pytest.approx(expected)
 
 
-MEGABYTE = 1_000_000 if FULL else 200_000
 HOSTILE = {
     "one-word": "a" * MEGABYTE,
     "digits": "9" * MEGABYTE,

@@ -142,9 +142,9 @@ def test_any_texts_are_scored(prediction: str, answer: str) -> None:
 @pytest.mark.parametrize("piece", ["龘", "中国", "a", "y", "a ", "1,.", "\n", "…", "。", "A"])
 @pytest.mark.parametrize("compat", COMPAT_MODES)
 def test_long_replies_are_scored_quickly(piece: str, compat: Compat) -> None:
-    text = piece * (100_000 // len(piece))
+    text = piece * (40_000 // len(piece))
     start = time.process_time()
     for metric in METRICS:
         assert 0 <= score(metric, text, ["中国 is a country"], compat=compat).value <= 1
         assert 0 <= score(metric, text, ["a country"], compat=compat).value <= 1
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 5

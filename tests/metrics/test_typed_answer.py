@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_tablebench import Table, score
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
-from tests.support.matrix import reduced
+from tests.support.matrix import FULL, MEGABYTE
 
 PAGE = Path(__file__).parents[2].joinpath("docs/answer-kinds.md").read_text(encoding="utf-8")
 HEAD = "| answer | settings | reply | right |\n|---|---|---|---|\n"
@@ -98,47 +99,46 @@ def test_an_unknown_kind_is_refused() -> None:
         score("typed_answer", "1", ["1"], kind="nummer")
 
 
-@pytest.mark.parametrize("reply", ["9" * 100_000, "1," * 50_000, "x" * 100_000, "", " \n "])
-def test_hostile_replies_are_wrong_quickly(reply: str) -> None:
+@pytest.mark.parametrize("reply", ["", " \n "])
+def test_an_empty_reply_is_wrong(reply: str) -> None:
     for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "coffee"]):
-        assert score("typed_answer", reply, answers).value == 0
+        assert not right(reply, *answers)
 
 
 def right(reply: str, *answers: str, **context: Any) -> bool:
     return score("typed_answer", reply, answers, **context).value == 1
 
 
-HUGE = (
-    *("9", "1,", "x", "tea ", "tea, ", "**", "**a", "\\boxed{", "answer: ", "(", "1/", "\n- a"),
+HUGE = [
     *(
+        "9",
+        "1,",
+        "x",
+        "tea ",
+        "tea, ",
+        "**",
+        "**a",
+        "\\boxed{",
+        "answer: ",
+        "(",
+        "1/",
+        "\n- a",
         " ",
-        "\n",
-        "is ",
-        "März 5 ",
-        "百",
-        "1.",
-        "[",
-        "\\text{",
-        "'",
-        "1e1",
-        "no, ",
-        "and ",
-        "5 km/h ",
-        "1+",
     ),
-)
+    *("\n", "is ", "März 5 ", "百", "[", "\\text{", "'", "1e1", "no, ", "and ", "5 km/h "),
+]
 
 
-# Digits with other signs between them take the same path as the first two pieces.
-LIKE_DIGITS = ("1.", "1+")
+OF_EACH_KIND = [["1234.5"], ["2024-03-05"], ["yes"], ["tea", "milk"], *[["tea"], ["1", "2"]] * FULL]
 
 
-@pytest.mark.parametrize("piece", reduced(HUGE, *(p for p in HUGE if p not in LIKE_DIGITS)))
+@pytest.mark.parametrize("piece", HUGE + ["1.", "1+"] * FULL)
 def test_a_reply_of_a_megabyte_is_wrong_quickly(piece: str) -> None:
-    """Quadratic reading would take hours, and a test may take a minute."""
-    reply = f"Not so: {(piece * 1_000_000)[:1_000_000]} end"
-    for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "milk"], ["tea"], ["1", "2"]):
+    reply = f"Not so: {(piece * MEGABYTE)[:MEGABYTE]} end"
+    start = time.process_time()
+    for answers in OF_EACH_KIND:
         assert not right(reply, *answers)
+    assert time.process_time() - start < 15
 
 
 def test_with_a_tolerance_as_many_items_as_possible_are_paired() -> None:

@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["FULL", "draws", "reduced"]
+__all__ = ["FULL", "MEGABYTE", "draws", "reduced"]
 
 FULL = bool(os.environ.get("TABLEBENCH_FULL"))
+
+MEGABYTE = 1_000_000 if FULL else 200_000
+"""Length of hostile texts; quadratic work on the shorter ones takes minutes too."""
 
 Value = TypeVar("Value")
 
