@@ -68,7 +68,7 @@ EXPECTED = {
 
 
 REVERSED = ["test_suite.py::test_tone", "test_suite.py::test_base"]
-RANDOM = ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "2"]
+RANDOM = ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "1"]
 EACH = ["-n", "2", "--dist=each"]
 ARGUMENTS = [[], REVERSED, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadgroup"], EACH]
 
@@ -99,7 +99,7 @@ def test_order_workers_and_reruns_do_not_change_records(two, arguments):
         assert len(names) == len(set(names)), names
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_without_a_metric_a_case_is_right_if_all_its_tests_pass(two, workers):
     two.without_metric()
     spread = ["-n", str(workers)] if workers else []

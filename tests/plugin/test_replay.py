@@ -82,11 +82,6 @@ def test_a_replay_needs_no_server_no_key_and_no_process(tmp_path: Path) -> None:
     assert {r.reason for r in other.records.values()} == {"not_stored"}
     lines = [line for line in other.output.splitlines() if "not in the answer store" in line]
     assert any("params.temperature: stored 0, asked 0.5" in line for line in lines)
-    # More cases than answers.
-    more = replay(tmp_path / "more", url, layer, count=count + 1)
-    assert more.exit_code == 1, more.output
-    outcomes = [record.outcome for record in more.records.values()]
-    assert sorted(outcomes) == ["no_answer"] + ["right"] * count
     assert tree(layer) == before
     for path in (layer, *layer.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -134,7 +129,7 @@ def test_under_workers_cases_without_a_stored_answer_are_not_stored(
     paid: tuple[str, Path], tmp_path: Path
 ) -> None:
     # Without the conftest: xdist starts processes.
-    run = replay(*(tmp_path / "run", *paid, "-n2"), count=3, model=REASONING, conftest="")
+    run = replay(*(tmp_path / "run", *paid, "-n1"), count=3, model=REASONING, conftest="")
     check_two_of_three_stored(run)
 
 

@@ -175,7 +175,7 @@ def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    reduced([REPORT, REJUDGE, (["compare", "run", "run"], 0), (["list"], 0)], REPORT, REJUDGE),
+    reduced([REPORT, REJUDGE, (["compare", "run", "run"], 0), (["list"], 0)], REJUDGE),
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_a_closed_output_pipe_is_no_error(bench, arguments, code):

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from itertools import product
 
-import numpy as np
 import pytest
 
-from pytest_tablebench.util.names import slug
 from tests.support.gate_bench import GateBench, names, options
-from tests.support.gate_worlds import World
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Script, run_pytest
 
 SERIALIZERS = ("html", "csv", "json", "markdown")
 GRID = f"--bench-serializer={','.join(SERIALIZERS)}"
-EXAMPLES, CASES = 100, 400
+EXAMPLES, CASES = 60, 240
 STOP = "--bench-stop-when-decided"
 
 HOLDS, FAILS = "toy.performance >= 0.5", "toy.performance >= 0.6"
@@ -133,12 +128,12 @@ def test_only_the_last_attempt_of_a_case_counts_for_stopping(bench, workers):
 
 @pytest.mark.parametrize(
     ("share", "gate", "expected", "workers"),
-    [(0.9, HOLDS, (0, "holds"), 0), (0.2, FAILS, (10, "fails"), 2)],
-    ids=["holds-n0", "fails-n2"],
+    [(0.9, HOLDS, (0, "holds"), 0), (0.2, FAILS, (10, "fails"), 1)],
+    ids=["holds-n0", "fails-n1"],
 )
 def test_a_run_ends_after_the_pass_that_decides_its_gates(bench, share, gate, expected, workers):
-    # After one pass over 100 examples the interval at .002 is about 3.09 standard errors wide
-    # on each side: .9 -/+ .09 and .2 -/+ .12, far from both bounds.
+    # After one pass over 60 examples the interval at .002 is about 3.09 standard errors wide
+    # on each side: .9 -/+ .12 and .2 -/+ .16, far from both bounds.
     model = bench.model({**plan(share), "price": 0.5})
     result = bench.way(workers)(model, GRID, STOP, f"--bench-gate={gate}")
     assert (result.ret, *bench.states()) == expected
@@ -153,8 +148,8 @@ def test_a_run_ends_after_the_pass_that_decides_its_gates(bench, share, gate, ex
         assert case_ids == first
     formats = Counter(case_id.split("/")[2] for case_id in first)
     assert set(formats) == set(SERIALIZERS)
-    # Each example drew its format: all four within 6 standard deviations of 25.
-    assert all(abs(count - 25) < 6 * 4.4 for count in formats.values())
+    # Each example drew its format: all four within 4 standard deviations of 15.
+    assert all(abs(count - 15) < 4 * 3.4 for count in formats.values())
     assert sorted(case_ids) == sorted(record["case_id"] for record in bench.records())
     assert bench.gates()[0]["n_examples"] == EXAMPLES
     assert bench.gates()[0]["estimate"] == pytest.approx(share)
@@ -174,7 +169,7 @@ def check_saved(bench: GateBench, result: pytest.RunResult) -> None:
     text = " ".join(result.outlines)
     saved = CASES - done
     assert (
-        f"All gates were decided after {done} of 400 planned cases: {saved} "
+        f"All gates were decided after {done} of {CASES} planned cases: {saved} "
         f"({100 * saved / CASES:.1f} %) were not asked. Cases that were not asked do not count as "
         f"no answer."
     ) in text
@@ -202,7 +197,7 @@ def test_an_undecided_gate_needs_all_cases(bench):
     assert (result.ret, bench.states()) == (11, ["undecided"])
     assert (len(bench.records()), bench.facts()["cases_saved"]) == (CASES, 0)
     assert bench.facts()["status"] == "complete"
-    assert "The gates needed all 400 planned cases." in result.outlines
+    assert f"The gates needed all {CASES} planned cases." in result.outlines
 
 
 def test_a_run_ends_only_when_every_gate_is_decided(bench):
@@ -250,7 +245,7 @@ def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
 @ALONE_OR_BOTH
 def test_the_same_answers_hold_a_baseline_gate(bench, workers):
     bench.run(bench.model(plan(0.7), "old"), TWO_FORMATS, results="before")
-    gates = options(["toy.performance >= baseline - 0.05"])
+    gates = options(["toy.performance >= baseline - 0.1"])
     arguments = (TWO_FORMATS, STOP, "--bench-baseline=before", *gates)
     result = bench.way(workers)(bench.model(plan(0.7)), *arguments)
     assert (result.ret, bench.states()) == (0, ["holds"])
@@ -288,10 +283,9 @@ def test_without_a_stopping_rule_the_order_is_unchanged(bench):
 # Calls by the engine
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
     count = 40
-    spread = ["-n", "2"] if workers else []
     with OpenAIServer(Script(count)) as server:
         run = run_pytest(
             tmp_path,
@@ -300,7 +294,7 @@ def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
             "--bench-connections=2",
             STOP,
             "--bench-gate=starter.performance >= 0.5",
-            *spread,
+            *("-n", str(workers)),
             count=count,
         )
     # All answers are right: decided after one of four passes. In every process that runs cases the
@@ -313,81 +307,3 @@ def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
     assert run.facts["cases_saved"] == 4 * count - len(run.records)
     assert {record.outcome for record in run.records.values()} == {"right"}
     assert f"of {4 * count} planned cases" in run.output
-
-
-# A drop of ten points
-
-
-@pytest.mark.parametrize("icc", reduced([0.2, 0.5], 0.2))
-def test_a_drop_of_ten_points_is_detected_with_a_third_of_the_calls(pytester, icc):
-    """Simulated answers of two models, 200 examples x 35 configurations.
-
-    The 22 % of statistics.md 10.1 is a mean over six worlds and many runs, which the simulations of
-    the rules test; a single run needs 3, 6, 11, 23, 46 or 100 %. In twelve runs of each of these
-    worlds the means were 16 % (ICC .2) and 41 % (ICC .5, eight of twelve below 30 %). So this run
-    shows that pytest follows the rule, not how often it saves calls.
-    """
-    bench = GateBench(pytester, 200)
-    serializers = (
-        "html",
-        "csv",
-        "json",
-        "markdown",
-        "indexed_row_major",
-        "df",
-        "concat",
-    )
-    perturbations = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
-    cells = list(product(serializers, perturbations))
-    new, old = World(icc=icc, drop=0.1).scores(np.random.default_rng(SEEDS[icc]), 200)
-    assert new.mean() < old.mean() - 0.05
-    answers = {}
-    for row, name in enumerate(names(200)):
-        for column, (serializer, perturbation) in enumerate(cells):
-            key = f"{name}/{slug(serializer, 18)}/{slug(perturbation, 24)}"
-            answers[key] = "right" if new[row, column] else "wrong"
-    write_baseline(bench, old, cells)
-    result = bench.run(
-        bench.model(answers),
-        f"--bench-serializer={','.join(serializers)}",
-        f"--bench-perturbation={','.join(perturbations)}",
-        STOP,
-        "--bench-baseline=before",
-        "--bench-gate=toy.performance >= baseline",
-        "-q",
-    )
-    assert (result.ret, bench.states()) == (10, ["fails"])
-    assert bench.facts()["cases_planned"] == 7000
-    assert len(bench.records()) == len(bench.asked()) <= 0.3 * 7000
-    assert re.search(r"\(\d\d\.\d %\) were not asked", result.stdout.str())
-
-
-SEEDS = {0.2: 1, 0.5: 1}
-
-
-def write_baseline(bench: GateBench, scores: np.ndarray, cells: list[tuple[str, str]]) -> None:
-    """Write the run folder of a finished run of the other model."""
-    folder = bench.path / "before"
-    folder.mkdir()
-    (folder / "run.json").write_text(json.dumps({"schema": 1, "model": "old"}), encoding="utf-8")
-    lines = []
-    for row, name in enumerate(names(len(scores))):
-        for column, (serializer, perturbation) in enumerate(cells):
-            passed = bool(scores[row, column])
-            record = {
-                "schema": 1,
-                "case_id": f"toy/{name}/{serializer}/{perturbation}",
-                "model": "old",
-                "benchmark": "toys",
-                "dataset": "toy",
-                "example_id": name,
-                "serializer": serializer,
-                "perturbation": perturbation,
-                "strategy": "direct",
-                "modality": "text",
-                "outcome": "right" if passed else "wrong",
-                "score": float(passed),
-                "passed": passed,
-            }
-            lines.append(json.dumps(record) + "\n")
-    (folder / "records.jsonl").write_text("".join(lines), encoding="utf-8")
