@@ -34,7 +34,7 @@ def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None
         return run_pytest(tmp_path / "batch", url, *options, model=MODEL, count=COUNT)
 
     with BatchServer(answer) as server:
-        first = run(server.url, "-n2")
+        first = run(server.url, "-n1")
         assert first.exit_code == 12, first.output
         assert "3 cases wait for batches" in first.output
         assert "undecided" in first.output

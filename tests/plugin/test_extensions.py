@@ -109,7 +109,7 @@ def test_a_dataset_of_a_package_is_run_and_scored(installed: Path, project: Path
 def test_records_name_the_serializer_and_perturbation_of_a_package(
     installed: Path, project: Path
 ) -> None:
-    run = run_extended(installed, project, "--model=lastcell/x", "--bench-dataset=own", "-n1")
+    run = run_extended(installed, project, "--model=lastcell/x", "--bench-dataset=own")
     records = {(r["serializer"], r["perturbation"]): r for r in run.records}
     assert len(run.records) == len(records) == 9 * 6
     assert records["bars", "none"]["raw"] == "5"

@@ -76,7 +76,7 @@ def test_a_run_uses_the_files_of_its_datasets(pytester: pytest.Pytester, data: P
 
 
 def test_workers_use_the_same_files(pytester: pytest.Pytester, data: Path) -> None:
-    _run(pytester, "--bench-dataset=one", "-n2")
+    _run(pytester, "--bench-dataset=one", "-n1")
     expected = Corrections.of([_correction(data, "one", "tea")])
     assert _entry(pytester) == {
         "file": "one/gold.csv",

@@ -49,20 +49,19 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_an_undecided_gate_says_that_there_are_too_few_examples(bench, workers):
+def test_an_undecided_gate_says_that_there_are_too_few_examples(bench):
     """Half of the replies are right: even ten times as many examples may not decide .45."""
     bench.data(toy=[[f"e{n:02}", f"{n % 2} of {n}?", ["36"]] for n in range(16)])
     bench.suite()
     script = bench.script({"match": "Question: 0 of", "text": "36"}, {"default": "no"})
     common = [f"--model={script}", "--bench-gate=toy.performance >= 0.45"]
-    for limit, run in (("8", bench.run), ("16", bench.way(workers))):
-        result = run(*common, f"--bench-limit={limit}", results=f"run-{limit}")
+    for limit in ("8", "16"):
+        result = bench.run(*common, f"--bench-limit={limit}", results=f"run-{limit}")
         [line] = [line for line in result.outlines if line.startswith("to decide toy.performance")]
         assert line.endswith("; there are only 16")
 
 
-@pytest.mark.parametrize("extra", [[], ["-n1", "--bench-stop-when-decided"]], ids=["n0", "n1"])
+@pytest.mark.parametrize("extra", [[], ["--bench-stop-when-decided"]], ids=["all", "stop"])
 def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(bench, extra):
     rows = [[f"e{number:03}", f"Which is {number}?", ["36"]] for number in range(40)]
     bench.data(toy=rows, other=rows)
@@ -78,8 +77,7 @@ def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(be
     bench.run("--model=echo/any", results="before")
     (bench.path / "gone").touch()
     gates = ["toys.performance >= 0.5", "toy.performance >= 0.5"]
-    run = bench.run_apart if extra else bench.run
-    result = run("--model=echo/any", "--bench-baseline=before", *options(gates), *extra)
+    result = bench.run("--model=echo/any", "--bench-baseline=before", *options(gates), *extra)
     assert result.ret == 11
     assert row(result, gates[0])[0] == "undecided"
     assert row(result, gates[1])[0] == "holds"

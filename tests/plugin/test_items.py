@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from tests.support.items import STARTER, collected, ids
-from tests.support.matrix import reduced
 from tests.support.toy_bench import SUITE
 
 MARKED = """
@@ -317,8 +316,7 @@ def test_an_unknown_dataset_in_a_marker_names_the_nearest(bench):
     assert_short_error(result)
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_dataset_of_a_deeper_conftest_is_found(bench, workers):
+def test_a_dataset_of_a_deeper_conftest_is_found(bench):
     deep = bench.path / "tests/bench"
     deep.mkdir(parents=True)
     (bench.path / "conftest.py").rename(deep / "conftest.py")
@@ -326,8 +324,7 @@ def test_a_dataset_of_a_deeper_conftest_is_found(bench, workers):
     (bench.path / "test_suite.py").unlink(missing_ok=True)
     bench.suite(name="tests/bench/test_suite.py")
     options = ["--model=tablebench/lexical", "--bench-gate=all.no_answer <= 0.5"]
-    spread = ["-n", str(workers), "--bench-stop-when-decided"] if workers else []
-    result = bench.run_apart(*options, *spread)
+    result = bench.run_apart(*options, "--bench-stop-when-decided")
     assert result.ret == 0, result.stdout.str()
     assert len(bench.records()) == 3
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pytest_tablebench.results import read_records
 from pytest_tablebench.running.rejudge import rejudge
 from tests.support.toy_bench import ADA, BO
@@ -55,14 +53,12 @@ def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
     assert scored[0] == scored[1]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_a_question_without_a_counterfactual_is_skipped(bench, workers):
+def test_a_question_without_a_counterfactual_is_skipped(bench):
     """The counterfactual cannot change two of the three questions, whose answers are numbers."""
     bench.suite()
     bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])
-    run = bench.run_apart if workers else bench.run
-    result = run(
-        *(f"--model={bench.script({'default': '?'})}", "--bench-serializer=html", *workers),
+    result = bench.run_apart(
+        *(f"--model={bench.script({'default': '?'})}", "--bench-serializer=html", "-n1"),
         *("--bench-perturbation=none,counterfactual", "--bench-store=none"),
         *("--bench-gate=all.no_answer <= 0", "--bench-gate-point"),
     )

@@ -55,7 +55,7 @@ def test_a_value_after_a_space_that_loses_the_settings_file_is_refused(
 
 def test_the_printed_command_keeps_the_gate(gated: Bench, tmp_path_factory) -> None:
     outside = tmp_path_factory.mktemp("outside")
-    refused = gated.pytester.runpytest_subprocess("-n1", "--bench-data", str(outside))
+    refused = gated.pytester.runpytest_inprocess("-n1", "--bench-data", str(outside))
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert gated.pytester.runpytest_inprocess(*command_of(refused)[1:]).ret == UNDECIDED
 

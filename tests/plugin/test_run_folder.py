@@ -15,7 +15,7 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.texts import ExampleText, PromptText, read_texts
-from tests.support.matrix import FULL, reduced
+from tests.support.matrix import FULL
 from tests.support.toy_bench import CONFTEST, SUITE, read_lines
 
 RECORD_FIELDS = {
@@ -319,9 +319,10 @@ def test_an_empty_folder_is_used(bench):
     assert len(bench.records()) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench):
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
+def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench, workers):
     (bench.path / "file").write_text("here")
-    result = bench.run("--model=echo/any", results="file/run")
+    result = bench.run("--model=echo/any", *workers, results="file/run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
     assert line.startswith("ERROR: --bench-results: cannot write into ")
@@ -329,23 +330,13 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench)
     assert bench.calls("ask") == []
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
-    spread = ["-n", str(workers)] if workers else []
+def test_a_run_that_is_refused_leaves_no_folder(bench):
     # No call is made: the price of this model is unknown.
     model = ("--model=openai/no-such-model", "--bench-api-base=http://127.0.0.1:9/v1")
-    result = bench.run_apart(*model, "--bench-max-cost=1", *spread)
+    result = bench.run_apart(*model, "--bench-max-cost=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "is unknown, so a budget cannot be kept" in result.stdout.str() + result.stderr.str()
     assert not (bench.path / "run").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_refused_under_workers(bench):
-    (bench.path / "file").write_text("here")
-    result = bench.run_apart("-n1", "--model=echo/any", results="file/run")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--bench-results: cannot write into " in result.stderr.str()
-    assert bench.calls("ask") == []
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])

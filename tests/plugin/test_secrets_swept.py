@@ -62,7 +62,7 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
             "--bench-allure=all",
             "--bench-gate=starter.no_answer <= 0.5",
             "--junitxml=junit.xml",
-            "-n2",
+            "-n1",
             "-rA",
             "--showlocals",
             "--tb=long",

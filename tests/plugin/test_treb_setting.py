@@ -55,7 +55,7 @@ def test_the_setting_sends_its_parameters_and_cuts_long_prompts(tmp_path: Path) 
         assert len(taking.bodies) == 2, done.output
         # Workers find the stored answers only if they make the same prompts.
         stored = ("--bench-replay", "--bench-store=../0/answers")
-        replay = run(tmp_path / "1", server, context, "-n2", *stored)
+        replay = run(tmp_path / "1", server, context, "-n1", *stored)
         assert len(taking.bodies) == 2, replay.output
     published = {"temperature": 0.2, "top_p": 0.9, "repetition_penalty": 1.1}
     for body in taking.bodies:
