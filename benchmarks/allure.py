@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_tablebench.reports.allure import MODES, Mode, write_allure
+from pytest_tablebench.reports.allure import MODES, write_allure
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import ExampleText, PromptText
@@ -135,12 +135,11 @@ def main() -> None:
         without = min(pytest_cpu(root) for _ in range(3))
         beside = min(pytest_cpu(root, "--alluredir=beside", "--clean-alluredir") for _ in range(3))
         line("allure-pytest", bare, root / "beside", cpu=beside - without, site="")
-        mode: Mode
         for mode in given.modes:
             out = root / mode
             started = time.process_time()
             write_allure(
-                records(cases),
+                list(records(cases)),
                 out,
                 run=RunFacts.from_json({"model": "m", "start": "2026-01-01T00:00:00+00:00"}),
                 mode=mode,

@@ -203,15 +203,12 @@ class RunEnding:
 
     def _publish(self, model: str, run: Run) -> None:
         """Write the page and the summaries; report which of them could not be written."""
-        from pytest_tablebench.reports.allure import ALL_UP_TO
         from pytest_tablebench.reports.publish import publish
 
         settings, verdicts = self._settings, self._verdicts
         verdict = self.verdicts.get(model)
-        case_count = sum(self._run.writer.facts.get("cases", {}).values())
         allure = None
-        # Above this number Allure's site would not open: replace allure-pytest's results.
-        if settings.allure is not None or (self._allure is not None and case_count > ALL_UP_TO):
+        if settings.allure is not None or self._allure is not None:
             allure = settings.allure or "auto", self._allure or run.path / "allure"
         try:
             self.problems += publish(

@@ -15,8 +15,8 @@ from pytest_tablebench.running.preflight import check_models, check_sight, check
 from pytest_tablebench.running.served_check import check_served
 
 if TYPE_CHECKING:
+    from pytest_tablebench.session._cases import Cases
     from pytest_tablebench.session._verdict import Verdicts
-    from pytest_tablebench.session.cases import Cases
 
 
 def model_plans(cases: Cases) -> list[ModelPlan]:

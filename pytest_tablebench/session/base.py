@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.running.provider_pool import ProviderPool
+    from pytest_tablebench.session._cases import Cases
     from pytest_tablebench.session._ending import RunEnding
     from pytest_tablebench.session._kept_run import KeptRun
     from pytest_tablebench.session._verdict import Verdicts
     from pytest_tablebench.session.case_messages import CaseMessages
-    from pytest_tablebench.session.cases import Cases
 
 
 SELECTING = {
@@ -140,7 +140,7 @@ class CaseRunner(Session):
     @cached_property
     def cases(self) -> Cases:
         """The cases of this process. Raises `SettingsError` for a name registered twice."""
-        from pytest_tablebench.session.cases import Cases
+        from pytest_tablebench.session._cases import Cases
 
         _ = self.notices
         return Cases(self.settings, self.registry, self._item_prefix, self._run_folder)

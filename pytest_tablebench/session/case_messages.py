@@ -23,9 +23,9 @@ from pytest_tablebench.tables.table import Table
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.running.case import CaseRun
+    from pytest_tablebench.session._cases import Cases
     from pytest_tablebench.session._messages import CaseAhead
     from pytest_tablebench.session._verdict import Verdicts
-    from pytest_tablebench.session.cases import Cases
 
 
 class CaseMessages:

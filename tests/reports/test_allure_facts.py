@@ -1,8 +1,7 @@
-"""Files beside Allure's results: environment, executor, categories."""
+"""Files beside Allure's results: environment and categories."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.reports.allure import write_allure
-from pytest_tablebench.reports.allure._facts import (
-    categories,
-    dataset_figures,
-    environment_text,
-    executor,
-)
+from pytest_tablebench.reports.allure._write import categories, dataset_figures, environment_text
 from pytest_tablebench.results.run_facts import RunFacts
-from tests.support.allure_results import RUN, make, results, write
+from tests.support.allure_results import make, results, write
 
 
 def test_the_environment_lists_the_settings_of_the_run() -> None:
@@ -89,36 +82,6 @@ def test_lines_of_other_tools_in_the_environment_are_kept() -> None:
         "model=\\u00e9\\\\",
         "allure=all",
     ]
-
-
-GITHUB = {
-    "GITHUB_ACTIONS": "true",
-    "GITHUB_SERVER_URL": "https://github.com",
-    "GITHUB_REPOSITORY": "me/repo",
-    "GITHUB_RUN_ID": "123",
-    "GITHUB_RUN_NUMBER": "7",
-    "GITHUB_WORKFLOW": "gate",
-    "GITHUB_TOKEN": "ghs_marked",
-}
-
-
-def test_the_executor_is_the_job_and_contains_no_token(tmp_path: Path) -> None:
-    write_allure([make("a")], tmp_path, run=RunFacts.from_json(RUN), mode="all", environ=GITHUB)
-    assert json.loads((tmp_path / "executor.json").read_text()) == {
-        "name": "GitHub Actions",
-        "type": "github",
-        "url": "https://github.com/me/repo",
-        "buildName": "gate #7",
-        "buildUrl": "https://github.com/me/repo/actions/runs/123",
-        "buildOrder": 7,
-    }
-    assert all(b"ghs_marked" not in path.read_bytes() for path in tmp_path.iterdir())
-
-
-def test_outside_a_job_there_is_no_executor(tmp_path: Path) -> None:
-    write(tmp_path, [make("a")])
-    assert not (tmp_path / "executor.json").exists()
-    assert executor({"GITHUB_RUN_ID": "1"}) is None
 
 
 def test_each_reason_has_a_category_in_order() -> None:

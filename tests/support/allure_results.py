@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +51,8 @@ def make(example: str, outcome: Any = "right", config: str = "html/none", **chan
     return Record(**facts | changes)
 
 
-def write(folder: Path, records: Iterable[Record], mode: Any = "all", **options: Any) -> None:
-    write_allure(
-        records,
-        folder,
-        run=RunFacts.from_json(RUN),
-        mode=mode,
-        environ={},
-        **options,
-    )
+def write(folder: Path, records: Sequence[Record], mode: Any = "all", **options: Any) -> None:
+    write_allure(records, folder, run=RunFacts.from_json(RUN), mode=mode, **options)
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
