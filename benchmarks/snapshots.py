@@ -82,7 +82,7 @@ def alone(path: Path, answer: str) -> float:
     """Return the CPU seconds of reading the file and comparing, outside a run."""
     line = json.dumps({"raw": answer})
     started = time.process_time()
-    file = SnapshotFile(path, path, "m")
+    file = SnapshotFile(path, path)
     for name in file.stored:
         is_right = file.stored[name].startswith("right")
         raw = json.loads(line)["raw"]

@@ -12,35 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks._escaping import write_lines, write_title
 from pytest_tablebench.hooks.keys import CASE_SESSION
-from pytest_tablebench.reports.snapshots import change_kind, change_parts, counts_line
-from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
-from pytest_tablebench.results.snapshot_files import FOLDER
-from pytest_tablebench.results.snapshots import diff_line
+from pytest_tablebench.reports.snapshots import change_kind, change_words, snapshots_report
+from pytest_tablebench.results.snapshot_comparison import FOLDER, SnapshotComparison
 from pytest_tablebench.session.base import selected_by
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.session.base import RunKeeper, Session
 
-SHOWN = 10
-"""The maximum number of changes in the terminal; `snapshots.json` has all."""
-
-_COLORS = {"-": {"red": True}, "+": {"green": True}, "=": {}}
 _FAILURES: pytest.StashKey[SnapshotComparison] = pytest.StashKey()
 
 
 def _comparison(session: Session) -> SnapshotComparison:
-    config = session.config
-    return SnapshotComparison(
-        config.rootpath,
-        session.settings,
-        # With a default, so that this works without syrupy's plugin too.
-        update=bool(config.getoption("--snapshot-update", False)),
-        new_only=bool(config.getoption("--snapshot-update-new-only", False)),
+    # With defaults, so that this works without syrupy's plugin too.
+    update, new_only = (
+        bool(session.config.getoption(name, False))
+        for name in ("--snapshot-update", "--snapshot-update-new-only")
     )
+    root = session.config.rootpath
+    return SnapshotComparison(root, session.settings, update=update, new_only=new_only)
 
 
 def snapshot_failure(item: pytest.Item, message: CaseMessage) -> str | None:
@@ -59,7 +53,7 @@ def snapshot_failure(item: pytest.Item, message: CaseMessage) -> str | None:
     return (
         f"changed since {version}: {change_kind(change)}\n"
         f"snapshot: {change['file']}\n"
-        f"got:      {''.join(map(diff_line, change_parts(change)))}"
+        f"got:      {change_words(change)}"
     )
 
 
@@ -80,7 +74,9 @@ class SnapshotHooks:
                 f"would report them as unused snapshots; choose another name"
             )
         self.comparison = _comparison(session)
-        self.comparison.check()
+        folder = self.comparison.folder
+        if folder.exists() and not folder.is_dir():
+            raise SettingsError(f"--bench-snapshot: {folder} is not a folder; move it away")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -97,29 +93,9 @@ class SnapshotHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
-        """Show the counts and the first changes, after the run's table."""
+        """Show the report after the run's table."""
         yield
-        comparison, left = self.comparison, SHOWN
-        if comparison.models:
-            write_title(terminalreporter, "tablebench: snapshots of answers")
-        for model in comparison.models:
-            data = comparison.data(model)
-            changes = data["changes"]
-            write_lines(terminalreporter, [counts_line(comparison, model, data)])
-            for change in changes[:left]:
-                _write_change(terminalreporter, change)
-            if len(changes) > left:
-                rest = len(changes) - left
-                text = f"not shown: {rest} more changed; all are in snapshots.json"
-                write_lines(terminalreporter, [text])
-            left = max(0, left - len(changes))
-        write_lines(terminalreporter, dict.fromkeys(comparison.problems), red=True)
-
-
-def _write_change(terminal: Any, change: Mapping[str, Any]) -> None:
-    write_lines(terminal, [f"{change_kind(change)}  {change['case_id']}"], bold=True)
-    if parts := change_parts(change):
-        terminal.write("  ")
-        for part in parts:
-            terminal.write(diff_line(part), **_COLORS[part[0]])
-        terminal.line("")
+        document = snapshots_report(self.comparison)
+        if document.blocks:
+            write_title(terminalreporter, str(document.title))
+            write_lines(terminalreporter, terminal_lines(document.blocks))

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_tablebench.results.snapshot_files import FOLDER
-from pytest_tablebench.results.snapshots import DiffPart, excerpt, shorten, word_diff
-from pytest_tablebench.util.names import counted
+from pytest_tablebench.documents.document import Block, Document, Paragraph, Verbatim
+from pytest_tablebench.results.snapshots import excerpt
+from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
 
-__all__ = ["change_kind", "change_parts", "counts_line"]
+__all__ = ["change_kind", "change_words", "snapshots_report", "word_diff"]
+
+SHOWN = 10
+"""The maximum number of changes in the report; `snapshots.json` has all."""
+
+_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+_MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
 
 
-def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:
-    """Return the line of one model: how many answers are the same, changed and new.
+def snapshots_report(comparison: SnapshotComparison) -> Document:
+    """Return the counts of each model with its changes, `SHOWN` in all, and the problems."""
+    blocks: list[Block] = []
+    left = SHOWN
+    for model in comparison.models:
+        data = comparison.data(model)
+        changes = data["changes"]
+        blocks.append(Paragraph(_counts_line(comparison, model, data)))
+        for change in changes[:left]:
+            blocks.append(Paragraph(f"{change_kind(change)}  {change['case_id']}"))
+            blocks += [Verbatim(words)] if (words := change_words(change)) else []
+        if rest := len(changes[left:]):
+            text = f"not shown: {rest} more changed; all are in snapshots.json"
+            blocks.append(Paragraph(text))
+        left = max(0, left - len(changes))
+    blocks += [Paragraph(problem, "warning") for problem in dict.fromkeys(comparison.problems)]
+    return Document("tablebench: snapshots of answers", blocks)
 
-    Arguments:
-        comparison: the snapshot comparison of the run.
-        model: the model.
-        data: the content of its `snapshots.json`.
-    """
+
+def _counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:
+    """Return how many answers of a model are the same, changed and new."""
     files, counts, compared = comparison.files(model), data["counts"], data["compared_with"]
     title, recording = model, "--snapshot-update records them"
     if compared is not None:
@@ -39,11 +60,10 @@ def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, A
     )
     if counts["no_answer"]:
         text += f", {counts['no_answer']} without an answer (not compared)"
-    unused = sum(file_data["unused"] or 0 for file_data in data["files"].values())
-    if unused:
+    if unused := sum(file["unused"] or 0 for file in data["files"].values()):
         text += f", {unused} unused (stored, but no longer a case)"
     if comparison.update:
-        return f"{text}; recorded in {FOLDER}/"
+        return f"{text}; recorded in {comparison.folder.name}/"
     if counts["new"] or counts["reworded"] or counts["flipped"]:
         text += f"; {recording}"
     return text
@@ -56,9 +76,38 @@ def change_kind(change: Mapping[str, Any]) -> str:
     return f"{change['old']['verdict']} -> {change['new']['verdict']}"
 
 
-def change_parts(change: Mapping[str, Any]) -> list[DiffPart]:
-    """Return the removed and added words of a change; empty if its texts were not stored."""
-    old, new = change["old"], change["new"]
-    if "text" not in old:
-        return []
-    return shorten(word_diff(*excerpt(old["text"], new["text"], 600)[1:]))
+def change_words(change: Mapping[str, Any]) -> str:
+    """Return the words of both answers on one line, as git's word diff prints them.
+
+    Removed words are in `[-` and `-]`, added ones in `{+` and `+}`; long parts are shortened. The
+    text is empty if the answers were not stored.
+    """
+    old, new = change["old"].get("text", ""), change["new"].get("text", "")
+    words = ""
+    for sign, text in word_diff(*excerpt(old, new, 600), most=300):
+        most = 80 if sign == "=" else 400
+        is_long, (start, end) = len(text) > most, _MARKS[sign]
+        part = f"{text[: most // 2]}...{text[-most // 2 :]}" if is_long else text
+        words += f"{start}{printable(part)}{end}"
+    return words
+
+
+def word_diff(
+    old: str, new: str, most: int | None = None
+) -> Iterator[tuple[Literal["=", "-", "+"], str]]:
+    """Yield the text in both answers (`=`), only in the old (`-`), or only in the new one (`+`).
+
+    Only the first `most` words, punctuation marks and gaps of each text are compared (None: all),
+    which bounds the time; the others are left out. The `=` and `-` parts joined are the old text,
+    the `=` and `+` parts the new one.
+    """
+    before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, low, high, start, end in matcher.get_opcodes():
+        if tag == "equal":
+            yield "=", "".join(before[low:high])
+            continue
+        if low < high:
+            yield "-", "".join(before[low:high])
+        if start < end:
+            yield "+", "".join(after[start:end])

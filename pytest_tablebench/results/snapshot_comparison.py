@@ -1,23 +1,30 @@
 """Compare the answers of a run with stored ones, and record new ones.
 
-One file contains the answers of one suite and one model. Only the process that writes the run
-writes it, never an xdist worker. A lock separates two runs at once. Entries are never removed from
-a file.
+One file, in the format of syrupy's Amber extension, contains the answers of one suite and one
+model. Only the process that writes the run writes it, never an xdist worker. A lock separates two
+runs at once. Entries are never removed from a file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+from syrupy.data import Snapshot, SnapshotCollection
+from syrupy.extensions.amber import AmberDataSerializer
+from syrupy.extensions.amber.serializer import MalformedAmberFile
 
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.snapshot_files import FOLDER, file_name, read_entries, write_entries
 from pytest_tablebench.results.snapshots import (
     Change,
     Entry,
@@ -26,13 +33,19 @@ from pytest_tablebench.results.snapshots import (
     compare,
     write_changes,
 )
-from pytest_tablebench.util.names import printable, shortened
+from pytest_tablebench.util.files import real_path
+from pytest_tablebench.util.names import printable, shortened, slug
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.results.record import Record
     from pytest_tablebench.results.writer import RunWriter
+
+FOLDER = "snapshots"
+"""The folder of the files, next to pytest's configuration file (in pytest's root folder)."""
+
+LOCK_S = 60.0
+"""The time to wait for another run that is writing the same file, in seconds."""
 
 _NARROWING = (
     *("datasets", *(axis.plural for axis in NAMED)),
@@ -41,21 +54,78 @@ _NARROWING = (
 """Settings that leave out cases of a suite."""
 
 
+class AnswerSerializer(AmberDataSerializer):
+    """Syrupy's Amber format with a version of its own; `Entry.encode` escapes the entries."""
+
+    VERSION = "tablebench-1"
+
+
+def file_name(suite: str, model: str) -> str:
+    """Return the name of the file for a suite (the path in its node ids) and a model.
+
+    It is ASCII, under 200 characters, and unique for every pair on every file system.
+    """
+    parts = PurePosixPath(suite.replace("\\", "/")).parts
+    if "site-packages" in parts:
+        # With --pyargs the path contains the package's place of installation: leave it out.
+        parts = parts[len(parts) - parts[::-1].index("site-packages") :]
+    path = "/".join(parts).removesuffix(".py")
+    # A dot in a folder's name could make two paths equal. The slash makes `slug` add a digest.
+    names = slug(f"{path}/" if "." in path else path.replace("/", "."), 80), slug(model, 80)
+    # Some file systems ignore case, so a name with capitals gets a digest.
+    caseless = (
+        name if name == name.lower() else f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        for name in names
+    )
+    return f"{'--'.join(caseless)}.ambr"
+
+
+def read_entries(path: Path) -> dict[str, str]:
+    """Return a file's entries by name, as stored. Raises `SettingsError` for a damaged file."""
+    try:
+        collection = AnswerSerializer.read_file(str(path))
+    except (OSError, UnicodeDecodeError, MalformedAmberFile) as error:
+        problem = f"cannot be read ({shortened(str(error), 200)})"
+    else:
+        if not collection.tainted:
+            return {entry.name: str(entry.data) for entry in collection}
+        problem = "was not written by this version of pytest-tablebench"
+    raise SettingsError(f"{path.name} {problem}; restore it, or delete it and record again")
+
+
+def write_entries(path: Path, entries: dict[str, Any], *, new_only: bool = False) -> None:
+    """Merge entries into a file atomically, one process at a time.
+
+    With `new_only` stored entries stay as they are. Raises `OSError`, also after waiting `LOCK_S`
+    seconds for another run, and `SettingsError` if the file has become unusable.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Syrupy would leave its lock file in the folder of the snapshots.
+    user = os.getuid() if hasattr(os, "getuid") else ""
+    digest = hashlib.sha256(os.fsencode(real_path(path))).hexdigest()[:16]
+    lock = Path(tempfile.gettempdir()) / f"tablebench-snapshot-{user}-{digest}.lock"
+    with FileLock(lock, timeout=LOCK_S):
+        stored = read_entries(path)
+        collection = SnapshotCollection(location=str(path))
+        for name, data in (entries | stored if new_only else stored | entries).items():
+            collection.add(Snapshot(name=name, data=data))
+        # With `file_lock` syrupy writes a new file and replaces the old one.
+        AnswerSerializer.write_file(collection, file_lock=True, _already_locked=True)
+
+
 @dataclass
 class SnapshotFile:
     """The stored answers of one suite and model, compared with the answers of a run.
 
-    `problem` is the reason if the file cannot be used; then it is neither compared nor written.
+    `path` is the file to compare with, `recorded` the one to record in, which differs if another
+    model is compared. `kinds` has the kind of each entry's change, or `no_answer`. `problem` is
+    why the file cannot be used; then it is neither compared nor written.
     """
 
     path: Path
-    """The file to compare answers with."""
     recorded: Path
-    """The file to record answers in; it differs from `path` if another model is compared."""
-    model: str
     stored: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    """By entry the kind of its change, or `no_answer`."""
     changes: dict[str, Change] = field(default_factory=dict)
     pending: dict[str, str] = field(default_factory=dict)
     problem: str | None = None
@@ -74,16 +144,15 @@ class SnapshotFile:
         if answer is None:
             self.kinds.setdefault(name, "no_answer")
             return None
-        data, stored = answer.encode(), self.stored.get(name)
         try:
-            old = None if stored is None else Entry.decode(stored)
-        except ValueError:  # damaged: the answer counts as new
+            old = Entry.decode(self.stored.get(name, ""))
+        except ValueError:  # missing or damaged: the answer counts as new
             old = None
-        kind = self.kinds[name] = compare(old, answer)
+        self.kinds[name] = compare(old, answer)
+        self.pending[name] = answer.encode()
         self.changes.pop(name, None)
-        self.pending[name] = data
-        if old is not None and kind != "same":
-            self.changes[name] = change_of(case_id, kind, self.path.name, name, (old, answer))
+        if old is not None and self.kinds[name] != "same":
+            self.changes[name] = change_of(case_id, self.path.name, name, old, answer)
         return self.changes.get(name)
 
     def finish(self, *, update: bool, new_only: bool) -> list[str]:
@@ -106,70 +175,52 @@ class SnapshotFile:
 
 
 class SnapshotComparison:
-    """Compares answers as they arrive, and records them at the end if requested.
+    """The comparison of a run's answers as they arrive; at the end some are recorded if requested.
 
-    Args:
-        root: the folder of pytest's configuration file.
-        settings: the settings of the run.
-        update: whether answers that differ are recorded.
-        new_only: whether only answers without a snapshot are recorded.
+    `update` records all answers that differ, `new_only` those without a snapshot. `root` is the
+    folder of pytest's configuration file.
     """
 
     def __init__(self, root: Path, settings: Settings, *, update: bool, new_only: bool) -> None:
         self.folder = root / FOLDER
         self.update = update or new_only
         self.problems: list[str] = []
+        self.fails_changes = settings.snapshot_changes == "fail" and (new_only or not update)
         self._new_only = new_only
         self._settings = settings
-        self._files: dict[tuple[str, str], SnapshotFile] = {}
-        self._whole: set[str] = set()
-        """Models that ran every case of every suite."""
+        self._files: dict[str, dict[str, SnapshotFile]] = {}  # by model and suite
+        self._whole: set[str] = set()  # models that ran every case of every suite
         names = case_ids(settings.models, 20, digest=False)
         self._endings = names if len(settings.models) > 1 else {}
-
-    def check(self) -> None:
-        """Raise `SettingsError` if the snapshots cannot be read or recorded."""
-        path = self.folder
-        if path.exists() and not path.is_dir():
-            raise SettingsError(f"--bench-snapshot: {path} is not a folder; move it away")
-        folder = path if path.exists() else path.parent
-        if self.update and not os.access(folder, os.W_OK | os.X_OK):
-            raise SettingsError(
-                f"--bench-snapshot: cannot write into {folder}; change its permissions"
-            )
 
     def take(self, node_id: str, message: CaseMessage) -> Change | None:
         """Compare the answer of a finished case with the stored one, and return its change."""
         suite, _, test = node_id.partition("::")
-        key = suite, message.model
-        if key not in self._files:
-            recorded = self.folder / file_name(*key)
+        files = self._files.setdefault(message.model, {})
+        if suite not in files:
             path = self.folder / file_name(suite, self._settings.snapshot_of or message.model)
-            self._files[key] = SnapshotFile(path, recorded, message.model)
-        answer = None if message.record is None else _answer(message.record.record)
-        return self._files[key].note(self._name(test, message), message.case_id, answer)
+            files[suite] = SnapshotFile(path, self.folder / file_name(suite, message.model))
+        record, answer = message.record and message.record.record, None
+        if record and record.outcome != "no_answer" and record.raw is not None:
+            answer = Entry(record.outcome, record.score, record.raw)
+        return files[suite].note(self._name(test, message), message.case_id, answer)
 
     def _name(self, test: str, message: CaseMessage) -> str:
         """Return the test and the case, without the model, which is in the name of the file."""
-        case_id, again = message.case_id, ""
-        if message.repeat > 1:
-            again = f"/r{message.repeat}"
-            case_id = case_id.removesuffix(again)
+        again = f"/r{message.repeat}" if message.repeat > 1 else ""
+        case_id = message.case_id.removesuffix(again)
         if message.model in self._endings:
             case_id = case_id.removesuffix(f"/{self._endings[message.model]}")
         function = test.partition("[")[0].replace("::", ".")
         return printable(f"{function}[{case_id}{again}]")
 
-    @property
-    def fails_changes(self) -> bool:
-        """Whether changed answers fail their tests."""
-        fails = self._settings.snapshot_changes == "fail"
-        return fails and (self._new_only or not self.update)
+    def _all_files(self) -> Iterator[SnapshotFile]:
+        return chain.from_iterable(map(self.files, self._files))
 
     @property
     def has_failures(self) -> bool:
         """Whether changed answers have failed their tests."""
-        return self.fails_changes and any(file.changes for file in self._files.values())
+        return self.fails_changes and any(file.changes for file in self._all_files())
 
     @property
     def compared_nothing(self) -> bool:
@@ -179,11 +230,11 @@ class SnapshotComparison:
     @property
     def models(self) -> list[str]:
         """The models with answers, in the order of the run."""
-        return [model for model in self._settings.models if self.files(model)]
+        return [model for model in self._settings.models if model in self._files]
 
     def files(self, model: str) -> list[SnapshotFile]:
         """Return the files of a model."""
-        return [file for file in self._files.values() if file.model == model]
+        return [*self._files.get(model, {}).values()]
 
     def is_in_vain(self, model: str) -> bool:
         """Return whether no answer of a model had a snapshot, and none is recorded."""
@@ -195,10 +246,7 @@ class SnapshotComparison:
     ) -> Mapping[str, dict[str, Any]]:
         """Record answers if requested, write `snapshots.json`, and return its content by model.
 
-        Args:
-            writer: the writer of the run.
-            exit_code: pytest's exit code.
-            is_selected: whether options of pytest selected some of the tests.
+        `is_selected` says whether options of pytest selected some of the tests.
         """
         narrows = any(getattr(self._settings, name) is not None for name in _NARROWING)
         if not is_selected and not narrows and exit_code in {0, 1}:
@@ -208,7 +256,7 @@ class SnapshotComparison:
                 for model, kept in writer.model_runs.items()
                 if planned.get(model) is not None and len(kept.rows) >= planned[model]
             }
-        for file in self._files.values():
+        for file in self._all_files():
             self.problems += file.finish(update=self.update, new_only=self._new_only)
         data_by_model = {}
         for model, kept in writer.model_runs.items():
@@ -223,28 +271,20 @@ class SnapshotComparison:
 
     def data(self, model: str) -> dict[str, Any]:
         """Return the content of a model's `snapshots.json`."""
-        files = {file.path.name: file for file in self.files(model)}
-        readable = {name: file for name, file in files.items() if file.problem is None}
-        # A stored answer is unused if all cases of the suite ran and none has it.
-        unused = {
-            name: len(file.stored.keys() - file.kinds.keys())
-            for name, file in readable.items()
-            if model in self._whole
-        }
+        files, readable = {}, []
+        for file in self.files(model):
+            unused = None
+            if file.problem is None:
+                readable.append(file)
+                # A stored answer is unused if all cases of the suite ran and none has it.
+                if model in self._whole:
+                    unused = len(file.stored.keys() - file.kinds.keys())
+            files[file.path.name] = {"stored": len(file.stored), "unused": unused}
         return changes_data(
-            Counter(kind for file in readable.values() for kind in file.kinds.values()),
-            [change for file in readable.values() for change in file.changes.values()],
+            Counter(kind for file in readable for kind in file.kinds.values()),
+            [change for file in readable for change in file.changes.values()],
             updated=self.update,
-            files={
-                name: {"stored": len(file.stored), "unused": unused.get(name)}
-                for name, file in files.items()
-            },
+            files=files,
             problems=self.problems,
             compared_with=self._settings.snapshot_of,
         )
-
-
-def _answer(record: Record) -> Entry | None:
-    if record.outcome == "no_answer" or record.raw is None:
-        return None
-    return Entry(record.outcome, record.score, record.raw)

@@ -1,4 +1,4 @@
-"""Encode stored answers, compare two answers, and write and read `snapshots.json`.
+"""Stored answers as text, the change of an answer, and `snapshots.json` of a run folder.
 
 A stored answer contains its verdict, score and text, to tell reworded answers (another text with
 the same verdict) from flipped ones (another verdict).
@@ -12,14 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
-from pytest_tablebench.util.names import printable
 
 SCHEMA = 1
 """The version of `snapshots.json`."""
@@ -32,6 +30,9 @@ verdict; new: no stored answer."""
 
 Verdict = Literal["right", "wrong", "scored"]
 
+Change = dict[str, Any]
+"""A case whose answer differs from the stored one, as in `snapshots.json`."""
+
 MAX_TEXTS = 2000
 """The number of changes with texts in `snapshots.json`; further changes have no texts."""
 
@@ -43,7 +44,6 @@ _HIDDEN = re.compile(
 _ESCAPABLE = re.compile(r"\\|" + _HIDDEN.pattern)
 _ESCAPE = re.compile(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _ANSWER = re.compile(r"(right|wrong|scored) ([0-9.e+-]{1,30}|none)( escaped)?((?:\n\|[^\n]*)+)")
-_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,7 @@ class Entry:
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if match[0] == "\\":
-        return "\\\\"
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return r"\\" if match[0] == "\\" else f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def compare(old: Entry | None, new: Entry) -> Kind:
@@ -95,92 +93,23 @@ def compare(old: Entry | None, new: Entry) -> Kind:
     return "same" if old.text == new.text else "reworded"
 
 
-def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> tuple[int, str, str]:
+def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> tuple[str, str]:
     """Return at most `limit` characters of two texts, from `before` characters before they differ.
 
-    The first of the three values is the number of characters left out before. Short texts are
-    returned from their beginning.
+    Short texts are returned from their beginning.
     """
     start = 0
     if max(len(old), len(new)) > limit:
         # Characters, not folders.
         start = max(0, len(os.path.commonprefix([old, new])) - before)  # noqa: RUF071
-    return start, old[start : start + limit], new[start : start + limit]
+    return old[start : start + limit], new[start : start + limit]
 
 
-DiffPart = tuple[Literal["=", "-", "+"], str]
-"""Text in both answers (`=`), only in the old (`-`), or only in the new one (`+`)."""
-
-
-def word_diff(old: str, new: str, most: int | None = 300) -> list[DiffPart]:
-    """Return the word-by-word difference of two texts.
-
-    Only the first `most` words, punctuation marks and gaps of each text are compared (None: all),
-    which bounds the time; the others are left out. The `=` and `-` parts joined are the old text,
-    the `=` and `+` parts the new one.
-    """
-    before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
-    parts: list[DiffPart] = []
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for tag, low, high, start, end in matcher.get_opcodes():
-        if tag == "equal":
-            parts.append(("=", "".join(before[low:high])))
-            continue
-        if low < high:
-            parts.append(("-", "".join(before[low:high])))
-        if start < end:
-            parts.append(("+", "".join(after[start:end])))
-    return parts
-
-
-def shorten(parts: Sequence[DiffPart], around: int = 40, most: int = 600) -> list[DiffPart]:
-    """Return the parts shortened with `...` to about `most` characters.
-
-    Equal parts keep `around` characters next to a difference.
-    """
-    shortened: list[DiffPart] = []
-    left, last = most, len(parts) - 1
-    for number, (sign, text) in enumerate(parts):
-        if left <= 0:
-            return [*shortened, ("=", "...")]
-        if sign == "=":
-            head = text[:around] if number else ""
-            tail = text[-around:] if number < last or not number else ""
-        else:
-            head, tail = text[: most // 3], ""
-        is_short = len(text) <= len(head) + len(tail)
-        shortened.append((sign, text if is_short else f"{head}...{tail}"))
-        left -= len(shortened[-1][1])
-    return shortened
-
-
-def diff_line(part: DiffPart) -> str:
-    """Return a part for a terminal, escaped: `[-old-]`, `{+new+}` or the equal text."""
-    sign, text = part
-    shown = printable(text)
-    return {"=": shown, "-": f"[-{shown}-]", "+": f"{{+{shown}+}}"}[sign]
-
-
-Change = dict[str, Any]
-"""A case whose answer differs from the stored one, as in `snapshots.json`."""
-
-
-def change_of(
-    case_id: str, kind: Kind, file: str, name: str, answers: tuple[Entry, Entry]
-) -> Change:
-    """Return the change from the first of two answers to the second."""
-    old, new = answers
-    start, before, after = excerpt(old.text, new.text)
-    return {
-        "case_id": case_id,
-        "kind": kind,
-        "file": file,
-        "name": name,
-        "old": asdict(replace(old, text=before)),
-        "new": asdict(replace(new, text=after)),
-        "start": start,
-        "cut": (before, after) != (old.text, new.text),
-    }
+def change_of(case_id: str, file: str, name: str, old: Entry, new: Entry) -> Change:
+    """Return the change from the old answer to the new one."""
+    before, after = excerpt(old.text, new.text)
+    sides = {"old": asdict(replace(old, text=before)), "new": asdict(replace(new, text=after))}
+    return {"case_id": case_id, "kind": compare(old, new), "file": file, "name": name, **sides}
 
 
 def changes_data(
@@ -194,26 +123,19 @@ def changes_data(
 ) -> dict[str, Any]:
     """Return the content of `snapshots.json`: flipped verdicts first, then by case id.
 
-    Args:
-        counts: the number of cases by kind, and of `no_answer`.
-        changes: the changes, in any order.
-        updated: whether differing answers were recorded.
-        files: by name, the number of `stored` answers and of `unused` ones, which no case has
-            (None if only some of the cases ran).
-        problems: why files could not be used.
-        compared_with: the model whose answers were compared; None for the run's model.
+    `counts` has the number of cases by kind, and of `no_answer`. `files` has by name the number of
+    `stored` answers and of `unused` ones, which no case has (None if only some of the cases ran).
     """
     ordered = sorted(changes, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
     for change in ordered[MAX_TEXTS:]:
-        for place in (change["old"], change["new"], change):
-            for name in ("text", "start", "cut"):
-                place.pop(name, None)
+        for side in ("old", "new"):
+            change[side].pop("text", None)
     return {
         "schema": SCHEMA,
         "updated": updated,
         "compared_with": compared_with,
         "counts": {name: counts.get(name, 0) for name in (*get_args(Kind), "no_answer")},
-        "files": {name: dict(counters) for name, counters in files.items()},
+        "files": files,
         "problems": list(dict.fromkeys(problems)),
         "changes": ordered,
     }
@@ -222,27 +144,22 @@ def changes_data(
 def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the content of `snapshots.json` of a run, from its parts' contents.
 
-    No two parts may have a case in common. The number of unused answers is unknown. Raises
-    `SettingsError` for malformed content.
+    No two parts may have a case in common. The number of unused answers is unknown.
     """
-    try:
-        counts: Counter[str] = Counter()
-        stored: dict[str, int] = {}
-        for part in parts:
-            counts.update(part["counts"])
-            for name, counters in part["files"].items():
-                stored[name] = max(stored.get(name, 0), counters["stored"])
-        return changes_data(
-            counts,
-            [change for part in parts for change in part["changes"]],
-            updated=any(part["updated"] for part in parts),
-            files={name: {"stored": count, "unused": None} for name, count in stored.items()},
-            problems=[problem for part in parts for problem in part["problems"]],
-            compared_with=next(iter(parts), {}).get("compared_with"),
-        )
-    except (LookupError, TypeError, AttributeError) as error:
-        text = f"a {FILE} is damaged ({type(error).__name__}: {error}); delete it"
-        raise SettingsError(text) from None
+    counts: Counter[str] = Counter()
+    stored: dict[str, int] = {}
+    for part in parts:
+        counts.update(part["counts"])
+        for name, file in part["files"].items():
+            stored[name] = max(stored.get(name, 0), file["stored"])
+    return changes_data(
+        counts,
+        [change for part in parts for change in part["changes"]],
+        updated=any(part["updated"] for part in parts),
+        files={name: {"stored": count, "unused": None} for name, count in stored.items()},
+        problems=[problem for part in parts for problem in part["problems"]],
+        compared_with=parts[0]["compared_with"],
+    )
 
 
 def write_changes(folder: Path, data: Mapping[str, Any]) -> None:
@@ -256,16 +173,13 @@ def read_changes(folder: Path) -> dict[str, Any] | None:
     Raises `SettingsError` for a damaged file, and for a newer schema.
     """
     path = folder / FILE
+    if not path.exists():
+        return None
     try:
         data: dict[str, Any] = parsed_json(path.read_text(encoding="utf-8"))
-        is_newer = data["schema"] > SCHEMA
-    except FileNotFoundError:
-        return None
+        if data["schema"] > SCHEMA:
+            version = f"schema {data['schema']}, this version reads up to {SCHEMA}"
+            raise SettingsError(f"{path} has {version}; upgrade pytest-tablebench")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise SettingsError(f"{path} cannot be read ({error}); delete it") from None
-    if is_newer:
-        raise SettingsError(
-            f"{path} has schema {data['schema']}, this version reads up to {SCHEMA}; upgrade "
-            f"pytest-tablebench"
-        )
     return data

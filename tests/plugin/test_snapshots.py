@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_tablebench.results.snapshot_files import read_entries
+from pytest_tablebench.results.snapshot_comparison import read_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.matrix import reduced
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.results.snapshot_comparison import SnapshotFile
-from pytest_tablebench.results.snapshot_files import file_name, read_entries, write_entries
+from pytest_tablebench.results.snapshot_comparison import (
+    SnapshotFile,
+    file_name,
+    read_entries,
+    write_entries,
+)
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.matrix import FULL
 from tests.support.present import present
@@ -196,7 +200,7 @@ def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from pytest_tablebench.results.snapshot_files import write_entries
+from pytest_tablebench.results.snapshot_comparison import write_entries
 
 for number in range(10):
     write_entries(Path(sys.argv[1]), {f"{sys.argv[2]}-{number}": f"right 1.0\\n|{number}"})
@@ -219,7 +223,7 @@ def test_concurrent_writers_lose_no_entry(tmp_path: Path) -> None:
 
 def test_a_snapshot_file_damaged_since_loading_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.ambr"
-    file = SnapshotFile(path, path, "m")
+    file = SnapshotFile(path, path)
     assert file.note("t", "c", Entry("right", 1.0, "x")) is None
     assert file.kinds == {"t": "new"}
     path.write_bytes(b"something else")
@@ -231,7 +235,7 @@ def test_a_snapshot_file_damaged_since_loading_is_not_overwritten(tmp_path: Path
 def test_the_last_answer_of_a_case_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.ambr"
     write_entries(path, {"t": Entry("right", 1.0, "x").encode()})
-    file = SnapshotFile(path, path, "m")
+    file = SnapshotFile(path, path)
     change = present(file.note("t", "c", Entry("wrong", 0.0, "y")))
     assert change["kind"] == "flipped"
     assert file.note("t", "c", Entry("right", 1.0, "x")) is None

@@ -50,10 +50,13 @@ from pytest_tablebench.reports.migration import migration_report
 from pytest_tablebench.reports.models import models_report
 from pytest_tablebench.reports.plan import plan_report
 from pytest_tablebench.reports.scores import tag_blocks
+from pytest_tablebench.reports.snapshots import snapshots_report
 from pytest_tablebench.reports.store import store_report, verification_report
 from pytest_tablebench.reports.summary import closing_blocks
 from pytest_tablebench.results.judges import Agreement, Flip, Flips
 from pytest_tablebench.results.run import Run, load_run
+from pytest_tablebench.results.snapshot_comparison import SnapshotComparison, SnapshotFile
+from pytest_tablebench.results.snapshots import Entry
 from pytest_tablebench.running.model_listing import ListedModel
 from pytest_tablebench.running.plan import ModelPlan
 from pytest_tablebench.running.pricing import AskPlan
@@ -114,8 +117,21 @@ def reports(folder: Path) -> Iterator[tuple[str, list[doc.Block]]]:
     )  # fmt: skip
     yield "store", list(store_report(survey).blocks)  # type: ignore[arg-type]
     yield "verification of a store", list(verification_report(2, [HOSTILE]).blocks)
+    yield "snapshots", list(snapshots_report(snapshot_comparison(folder)).blocks)
     for name, document in command_reports(new).items():
         yield name, list(document.blocks)
+
+
+def snapshot_comparison(folder: Path) -> SnapshotComparison:
+    """Return a comparison with a changed answer, with hostile text in names and answers."""
+    settings = Settings(models=(HOSTILE,), snapshot_of=HOSTILE)
+    comparison = SnapshotComparison(folder, settings, update=False, new_only=False)
+    comparison.problems.append(HOSTILE)
+    file = SnapshotFile(folder / HOSTILE.replace("/", ""), folder)
+    file.stored = {HOSTILE: Entry("right", 1.0, f"{HOSTILE} and more").encode()}
+    file.note(HOSTILE, HOSTILE, Entry("wrong", 0.0, f"other {HOSTILE}"))
+    comparison._files[HOSTILE] = {HOSTILE: file}
+    return comparison
 
 
 def command_reports(run: Run) -> dict[str, doc.Document]:
@@ -175,7 +191,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, doc.Documen
 
 
 def test_each_report_says_something(documents: dict[str, doc.Document]) -> None:
-    assert len(documents) == 24
+    assert len(documents) == 25
     assert all(terminal_lines(document.blocks) for document in documents.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import syrupy.extensions.amber  # noqa: F401 - pytester takes out what a test imports
 
-from pytest_tablebench.results.snapshot_files import read_entries
+from pytest_tablebench.results.snapshot_comparison import read_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.toy_bench import Bench
 

@@ -28,12 +28,12 @@ from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.labels import judged_lines
 from pytest_tablebench.reports.retirement import retirement_lines
 from pytest_tablebench.reports.scores import PARTS
+from pytest_tablebench.reports.snapshots import word_diff as diff_words
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.record import CUTS, UNCLEAR, case_key
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_columns import CELL
-from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
 
@@ -304,7 +304,7 @@ def _changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
     """Return pieces of two texts as (kind, words), with kind `same`, `old` or `new`."""
-    parts = diff_words(old[:limit], new[:limit], most=None)
+    parts = diff_words(old[:limit], new[:limit])
     pieces = [(_KINDS[sign], words) for sign, words in parts]
     if max(len(old), len(new)) > limit:
         pieces.append(("same", f" … cut at {limit:,} characters"))
