@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.claims.summary import same_meaning, spent_on
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
 from pytest_tablebench.errors import DataError
@@ -96,44 +94,6 @@ def right_text(scope: Mapping[str, Any], records: Iterable[Record]) -> str:
     return f"pass rate {PAGE.percent(rate)}{basis}{counts}"
 
 
-def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return performance by dataset and serializer, and the changes from perturbation none.
-
-    `axes` has the names in the order of the page's index. Without cases of perturbation none the
-    page shows performance instead of changes. Perturbations that change the meaning of the table
-    are left out; they have their own table.
-    """
-    datasets = {
-        name: scope
-        for benchmark in summary["benchmarks"].values()
-        for name, scope in benchmark["datasets"].items()
-    }
-
-    def performances(name: str, axis: str, columns: Sequence[str]) -> list[float | None]:
-        scopes = same_meaning(datasets[name], axis)
-        return [scopes.get(column, {}).get("performance") for column in columns]
-
-    names = [name for name in axes["dataset"] if name in datasets]
-    comparable = set().union(*(same_meaning(scope, "perturbations") for scope in datasets.values()))
-    changes = [name for name in axes["perturbation"] if name != "none" and name in comparable]
-    bases = [performances(name, "perturbations", ["none"])[0] for name in names]
-    levels = [performances(name, "perturbations", changes) for name in names]
-    drops = [
-        [None if value is None or base is None else value - base for value in row]
-        for base, row in zip(bases, levels, strict=True)
-    ]
-    return {
-        "datasets": names,
-        "serializers": list(axes["serializer"]),
-        "by_serializer": [performances(name, "serializers", axes["serializer"]) for name in names],
-        "perturbations": changes,
-        "base": bases,
-        "levels": levels,
-        "drops": drops,
-        "known": any(value is not None for row in drops for value in row),
-    }
-
-
 _OUTCOMES = (
     *(("right", "right"), ("wrong", "wrong"), ("no_answer", "no answer")),
     ("scored", "no verdict"),
@@ -161,30 +121,6 @@ def outcomes(records: Iterable[Record]) -> dict[str, Any]:
         "reasons": reasons.most_common(),
         "flags": flags.most_common(),
     }
-
-
-def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return latency, tokens and cost by dataset, None if unknown; shared requests count once."""
-    by_dataset: dict[str, list[Record]] = {}
-    for record in records:
-        by_dataset.setdefault(record.dataset, []).append(record)
-    rows = []
-    for name, dataset_records in sorted(by_dataset.items()):
-        spent = spent_on(r for r in dataset_records if r.outcome != "no_answer")
-        latencies = sorted(r.latency_s for r in dataset_records if r.latency_s is not None)
-        rows.append(
-            {
-                "name": name,
-                "median": statistics.median(latencies) if latencies else None,
-                "p95": latencies[int(0.95 * (len(latencies) - 1))] if latencies else None,
-                "prompt": spent["prompt_tokens"],
-                "completion": spent["completion_tokens"],
-                "cost": spent["cost_usd"],
-                "stored": sum(r.from_store for r in dataset_records),
-                "cases": len(dataset_records),
-            }
-        )
-    return rows
 
 
 def range_blocks(table: ScoreTable) -> Iterator[doc.Block]:
@@ -222,19 +158,6 @@ def _win_rates(table: ScoreTable, notes: list[str]) -> Iterator[doc.Block]:
             yield doc.Chart("bars", f"Win rates of {axis}s, over {over}{each}", {"rates": by_name})
             if left_out := winners.note(overall):
                 notes.append(f"Win rates of {axis}s: {left_out}.")
-
-
-def cost_charts(records: Iterable[Record]) -> Iterator[doc.Chart]:
-    """Yield the histograms of latency and tokens of answered cases."""
-    answered = [record for record in records if record.score is not None]
-    latency = [record.latency_s for record in answered if record.latency_s]
-    tokens = {
-        "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
-        "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
-    }
-    data = {"unit": "seconds a case", "series": {"latency": latency}}
-    yield doc.Chart("histogram", "Latency", data)
-    yield doc.Chart("histogram", "Tokens", {"unit": "tokens a case", "series": tokens})
 
 
 def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:

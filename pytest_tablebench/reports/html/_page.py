@@ -144,16 +144,11 @@ def write_page(
         "taken": [*_taken(run, records), *retirement_lines(run, today)],
         "scores": grouped(_sections.score_blocks(summary, run)),
         "tags": grouped(_sections.tag_sections(summary, run, tags, packed.axes["dataset"])),
-        "maps": grouped(_sections.map_blocks(_facts.heat_maps(summary, packed.axes), packed.axes)),
+        "maps": grouped(_sections.map_blocks(summary, packed.axes)),
         "ranges": grouped([*_facts.range_blocks(loaded.scores), *_sections.spread_blocks(summary)]),
         "axes_of_cases": _axes(),
         "outcomes": _facts.outcomes(records),
-        "costs": grouped(
-            [
-                *_sections.cost_blocks(_facts.cost_rows(records), summary),
-                *_facts.cost_charts(records),
-            ]
-        ),
+        "costs": grouped(_sections.cost_blocks(records, summary)),
         "comparison": comparison,
         "differences": _differences(comparison),
         "methods": comparison and methods_line(comparison, ["performance"]),

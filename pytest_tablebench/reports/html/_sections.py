@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pytest_tablebench.claims.compare import ScopeComparison
-from pytest_tablebench.claims.summary import informative_parts, same_meaning, spread
+from pytest_tablebench.claims.summary import informative_parts, same_meaning, spent_on, spread
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.tables import table_of
@@ -22,6 +23,7 @@ from pytest_tablebench.reports.scores import (
     strategy_tables,
     tag_table,
 )
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, tied
 
@@ -232,46 +234,66 @@ def tag_sections(
         yield _hint(f"{rows} did not fit on this page; all are in summary.json.")
 
 
-def map_blocks(maps: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> Iterator[doc.Block]:
-    """Yield the maps of serializers and perturbations; their cells select cases."""
-    datasets = maps["datasets"]
-    places = [axes["dataset"].index(name) for name in datasets]
+def map_blocks(
+    summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]
+) -> Iterator[doc.Block]:
+    """Yield the maps of serializers and perturbations; their cells select cases.
 
-    def choice(value: float | None, figure: doc.Figure, **filters: int) -> doc.Cell:
-        return figure if value is None else doc.Choice(figure, filters, "show cases")
+    `axes` has the names in the order of the page's index. Without cases of perturbation none the
+    second map has performance, else its change. Perturbations that change the meaning of the table
+    are left out; they have their own table.
+    """
+    datasets = {
+        name: scope
+        for benchmark in summary["benchmarks"].values()
+        for name, scope in benchmark["datasets"].items()
+    }
+    names = [name for name in axes["dataset"] if name in datasets]
+    by_axis = {
+        axis.name: {name: same_meaning(datasets[name], axis.plural) for name in names}
+        for axis in GRID
+    }
+    alike = by_axis["perturbation"]
+    changes = [n for n in axes["perturbation"] if n != "none" and any(n in alike[d] for d in names)]
+    bases = {name: _performance(alike[name], "none") for name in names}
+    has_base = any(
+        None not in (bases[name], _performance(alike[name], change))
+        for name in names
+        for change in changes
+    )
+
+    def cells(name: str, axis: str, columns: Sequence[str]) -> Iterator[doc.Cell]:
+        base = bases[name] if has_base and axis == "perturbation" else 0.0
+        kind: doc.Kind = "signed" if has_base and axis == "perturbation" else "number"
+        for column in columns:
+            level = _performance(by_axis[axis][name], column)
+            value = None if level is None or base is None else level - base
+            figure = doc.Figure(value, kind, 2, strength=value)
+            places = {"d": axes["dataset"].index(name), axis[0]: axes[axis].index(column)}
+            yield figure if level is None else doc.Choice(figure, places, "show cases")
 
     yield doc.Heading("Performance by serializer", 3)
+    rows = [(doc.Code(n, 40), *cells(n, "serializer", axes["serializer"])) for n in names]
+    yield table_of(("", *axes["serializer"]), rows, is_heat_map=True)
+    title = "Change from perturbation none" if has_base else "Performance by perturbation"
+    yield doc.Heading(title, 3)
+    if not changes:
+        yield doc.Paragraph("The only perturbation of this run is none.")
+        return
     rows = [
         (
             doc.Code(name, 40),
-            *(
-                choice(value, doc.Figure(value, digits=2, strength=value), d=place, s=number)
-                for number, value in enumerate(values)
-            ),
+            *([doc.Figure(bases[name], digits=2)] if has_base else []),
+            *cells(name, "perturbation", changes),
         )
-        for name, place, values in zip(datasets, places, maps["by_serializer"], strict=True)
+        for name in names
     ]
-    yield table_of(("", *maps["serializers"]), rows, is_heat_map=True)
-    has_base, names = maps["known"], maps["perturbations"]
-    title = "Change from perturbation none" if has_base else "Performance by perturbation"
-    yield doc.Heading(title, 3)
-    if not names:
-        yield doc.Paragraph("The only perturbation of this run is none.")
-        return
-    rows = []
-    for number, name in enumerate(datasets):
-        cells: list[doc.Cell] = [doc.Figure(maps["base"][number], digits=2)] if has_base else []
-        levels, drops = maps["levels"][number], maps["drops"][number]
-        for perturbation, level, drop in zip(names, levels, drops, strict=True):
-            figure = (
-                doc.Figure(drop, "signed", 2, strength=drop)
-                if has_base
-                else doc.Figure(level, digits=2, strength=level)
-            )
-            place = axes["perturbation"].index(perturbation)
-            cells.append(choice(level, figure, d=places[number], p=place))
-        rows.append((doc.Code(name, 40), *cells))
-    yield table_of(("", *(["none"] if has_base else []), *names), rows, is_heat_map=True)
+    yield table_of(("", *(["none"] if has_base else []), *changes), rows, is_heat_map=True)
+
+
+def _performance(scopes_of_axis: Mapping[str, Mapping[str, Any]], name: str) -> float | None:
+    value: float | None = scopes_of_axis.get(name, {}).get("performance")
+    return value
 
 
 def spread_blocks(summary: Mapping[str, Any]) -> list[doc.Block]:
@@ -302,34 +324,53 @@ def _spread(scope: Mapping[str, Any], axis: str, plural: str) -> tuple[doc.Cell,
     return (best, doc.Aside(high)), (worst, doc.Aside(low)), width
 
 
-def cost_blocks(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[doc.Block]:
-    """Return latency, tokens and cost by dataset, by strategy and by setting."""
+def cost_blocks(records: Iterable[Record], summary: Mapping[str, Any]) -> Iterator[doc.Block]:
+    """Yield latency, tokens and cost by dataset, by strategy and by setting, and histograms.
+
+    Requests that cases share count once.
+    """
+    by_dataset: dict[str, list[Record]] = {}
+    for record in records:
+        by_dataset.setdefault(record.dataset, []).append(record)
     columns = ("dataset", "median latency", "95th percentile", "prompt tokens")
-    table = table_of(
-        (*columns, "completion tokens", "cost", "from the store"),
-        [
-            (
-                doc.Code(row["name"], 60),
-                doc.Figure(row["median"], unit=" s"),
-                doc.Figure(row["p95"], unit=" s"),
-                doc.Figure(row["prompt"], "count"),
-                doc.Figure(row["completion"], "count"),
-                doc.Figure(row["cost"], "money", unknown="unknown"),
-                f"{row['stored']:,} of {row['cases']:,}",
-            )
-            for row in rows
-        ],
-    )
+    rows = [_cost_row(name, by_dataset[name]) for name in sorted(by_dataset)]
+    yield table_of((*columns, "completion tokens", "cost", "from the store"), rows)
     strategies, settings = strategy_tables(summary), setting_tables(summary["benchmarks"])
-    return [
-        table,
-        *([doc.Heading("By strategy", 3)] if strategies else []),
-        *strategies,
-        *([doc.Heading("By setting", 3)] if settings else []),
-        *settings,
-        *map(doc.Paragraph, setting_lines(summary)),
-        *setting_charts(summary),
-    ]
+    for title, tables in (("By strategy", strategies), ("By setting", settings)):
+        if tables:
+            yield doc.Heading(title, 3)
+            yield from tables
+    yield from map(doc.Paragraph, setting_lines(summary))
+    yield from setting_charts(summary)
+    yield from _histograms([record for record in records if record.score is not None])
+
+
+def _cost_row(name: str, records: Sequence[Record]) -> tuple[doc.Cell, ...]:
+    spent = spent_on(r for r in records if r.outcome != "no_answer")
+    latencies = sorted(r.latency_s for r in records if r.latency_s is not None)
+    median = statistics.median(latencies) if latencies else None
+    last = latencies[int(0.95 * (len(latencies) - 1))] if latencies else None
+    return (
+        doc.Code(name, 60),
+        doc.Figure(median, unit=" s"),
+        doc.Figure(last, unit=" s"),
+        doc.Figure(spent["prompt_tokens"], "count"),
+        doc.Figure(spent["completion_tokens"], "count"),
+        doc.Figure(spent["cost_usd"], "money", unknown="unknown"),
+        f"{sum(r.from_store for r in records):,} of {len(records):,}",
+    )
+
+
+def _histograms(answered: Iterable[Record]) -> Iterator[doc.Chart]:
+    """Yield the histograms of latency and tokens of answered cases."""
+    latency = [record.latency_s for record in answered if record.latency_s]
+    tokens = {
+        "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
+        "completion": [float(r.completion_tokens) for r in answered if r.completion_tokens],
+    }
+    data = {"unit": "seconds a case", "series": {"latency": latency}}
+    yield doc.Chart("histogram", "Latency", data)
+    yield doc.Chart("histogram", "Tokens", {"unit": "tokens a case", "series": tokens})
 
 
 def difference_table(compared: Sequence[ScopeComparison], *, is_whole: bool) -> doc.TableBlock:
