@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets.case import cross
-from pytest_tablebench.reports.html._case_columns import case_columns, rerun_words, run_key
-from pytest_tablebench.reports.html._pack import pack
+from pytest_tablebench.reports.html._pack import case_columns, pack, rerun_words, run_key
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import write_page
-from pytest_tablebench.reports.html._page import word_diff
+from pytest_tablebench.reports.html._facts import word_diff
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import slug
 from tests.support.page_files import block, changed, page, text_of

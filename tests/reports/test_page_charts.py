@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
-from pytest_tablebench.reports.html._drawn import shown_chart
+from pytest_tablebench.reports.html._details import shown_chart
 from pytest_tablebench.reports.publish import publish_pair
 from pytest_tablebench.results import Record
 from tests.support.page_files import block, page, text_of

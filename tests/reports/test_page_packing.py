@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.reports.html import _details, _pack_texts
+from pytest_tablebench.reports.html import _details, _texts
 from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.results.folder import read_places
 from tests.support.page_files import block, page, text_of
@@ -69,7 +69,7 @@ def test_replies_are_truncated_further_if_their_sum_is_too_long(
 def test_prompts_of_right_answers_are_left_out_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pack_texts, "_RIGHT_PROMPT_BUDGET", 10)
+    monkeypatch.setattr(_texts, "_RIGHT_PROMPT_BUDGET", 10)
     records = list(make_records(["wikitq"], 6, formats=("csv", "df"), changes=("none",)))
     assert {case.outcome for case in records} >= {"right", "wrong"}
     soup = page(tmp_path, records)

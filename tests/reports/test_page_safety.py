@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench import documents
-from pytest_tablebench.reports.html import _pictures as packed_pictures
+from pytest_tablebench.reports.html import _texts as packed_texts
 from pytest_tablebench.reports.html import review
 from pytest_tablebench.reports.html._page import _MODULES
-from pytest_tablebench.reports.html._pictures import pack_pictures
+from pytest_tablebench.reports.html._texts import pack_pictures
 from tests.support.page_files import block, changed, gate_result, page
 from tests.support.page_runs import make_records, record
 
@@ -118,7 +118,7 @@ def test_pictures_beyond_the_budget_stay_in_the_run_folder(
 ) -> None:
     for data in (b"one", b"a longer one"):
         (tmp_path / f"{hashlib.sha256(data).hexdigest()}.png").write_bytes(data)
-    monkeypatch.setattr(packed_pictures, "_BUDGET", 20)
+    monkeypatch.setattr(packed_texts, "_BUDGET", 20)
     packed = pack_pictures([tmp_path])
     assert list(packed.blocks.values()) == [base64.b64encode(b"one").decode()]
     assert packed.notes == ("1 picture of media/ is on this page; 1 larger one did not fit",)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets import Example
-from pytest_tablebench.reports.html._tables import shown_table
+from pytest_tablebench.reports.html._texts import shown_table
 from pytest_tablebench.results.texts import ExampleText, TextWriter, read_texts
 from pytest_tablebench.session.case_messages import table_values
 from pytest_tablebench.tables.content import Span

@@ -16,7 +16,7 @@ from pytest_tablebench.reports.html._details import (
     excerpt,
     packed_details,
 )
-from pytest_tablebench.reports.html._pack_texts import TextPacker
+from pytest_tablebench.reports.html._texts import TextPacker
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.texts import TEXTS, ExampleText, PromptText, TranscriptText
 

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.compare import ScopeComparison
 from pytest_tablebench.config.axes import GRID
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.html import grouped
+from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -24,6 +28,9 @@ from pytest_tablebench.results.run import Run, load_run
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
+
+_MOST_ROWS = 1000
+"""Rows of a table of differences."""
 
 
 def marks_of(
@@ -100,3 +107,44 @@ def points(
                 }
             )
     return plotted
+
+
+def differences(comparison: RunComparison | None) -> list[Any]:
+    """Return the tables of differences: of datasets, by the corrected gold, and of parts."""
+    if comparison is None:
+        return []
+    blocks: list[doc.Block] = [_difference_table(comparison.scopes, is_whole=True)]
+    if comparison.corrected:
+        blocks.append(doc.Heading("By corrected gold", 3))
+        blocks.append(_difference_table(comparison.corrected, is_whole=True))
+    parts = _difference_table(comparison.scopes, is_whole=False)
+    if parts.rows:
+        blocks.append(doc.Fold("By serializer, perturbation and tag", [parts]))
+    return grouped(blocks)
+
+
+def _difference_table(compared: Sequence[ScopeComparison], *, is_whole: bool) -> doc.TableBlock:
+    """Return the differences of benchmarks and datasets, or of their parts."""
+    rows = []
+    for scope in compared:
+        if (scope.kind in ("benchmark", "dataset")) != is_whole:
+            continue
+        difference = scope.measures["performance"]
+        left_out = f" {difference.left_out:,} left out" if difference.left_out else ""
+        name: doc.Text = doc.Code(scope.name, 60), ", all" if scope.kind == "benchmark" else ""
+        if not is_whole:
+            name = doc.Aside(f"{scope.dataset} · "), doc.Code(scope.name, 60)
+        cells = (
+            name,
+            doc.Figure(difference.before),
+            doc.Figure(difference.after),
+            difference,
+            doc.Figure(difference.p, "chance"),
+            doc.Figure(scope.better, "count"),
+            doc.Figure(scope.worse, "count"),
+            (doc.Figure(difference.examples, "count"), doc.Aside(left_out)),
+        )
+        rows.append(doc.TableRow(cells, "whole" if scope.kind == "benchmark" else ""))
+    change = doc.Column("difference", "estimate", "signed")
+    columns = ("scope", "before", "after", change, "p", "better", "worse", "examples")
+    return table_of(columns, rows, most=_MOST_ROWS)

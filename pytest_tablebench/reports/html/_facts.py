@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.outliers import Outlier
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import PAGE, reasons_text, stored_text, unusable_text
+from pytest_tablebench.documents.formats import (
+    PAGE,
+    left_out_lines,
+    money,
+    origins_text,
+    percent,
+    reasons_text,
+    stored_text,
+    unusable_text,
+)
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.papers.analyses import contrasts, winners
 from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.folder import recorded_text
+from pytest_tablebench.results.record import CUTS, UNCLEAR
 from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
-from pytest_tablebench.util.names import are, counted, out_of
+from pytest_tablebench.results.snapshots import word_diff as diff_words
+from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.claims.compare import RunComparison
     from pytest_tablebench.claims.gates import GateResult
 
 
@@ -168,3 +184,117 @@ def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
             reasons.setdefault(str(entry["reason"]), []).append(str(name))
     parts = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
     return "; ".join(parts) or str(overall.get("reason"))
+
+
+LISTED = 200
+"""Flipped cases and changed answers the page lists above the explorer, which has all."""
+
+LOWEST = 3
+"""The number of lowest parts at the top of the page."""
+
+
+def lowest(outliers: Sequence[Outlier]) -> list[dict[str, Any]]:
+    """Return the parts that score lowest by more than chance, forms of a table first."""
+    low = [part for part in outliers if part.value < part.whole]
+    low.sort(key=lambda part: part.kind not in CELL)
+    return [
+        {**vars(part), "text": f"{part.kind}{' ' if part.kind in CELL else ' = '}{part.name}"}
+        for part in low[:LOWEST]
+    ]
+
+
+def totals(
+    summary: Mapping[str, Any], records: Sequence[Record], comparison: RunComparison | None
+) -> list[dict[str, Any]]:
+    """Return the figures of each benchmark, with the difference to the run before."""
+    scopes = comparison.scopes if comparison else ()
+    before = {
+        scope.name: scope.measures["performance"] for scope in scopes if scope.kind == "benchmark"
+    }
+    return [
+        {
+            "name": name,
+            "scope": scope,
+            "right": right_text(scope, records),
+            "single": "one configuration" in scope["flags"],
+            "before": before.get(name),
+        }
+        for name, scope in summary["benchmarks"].items()
+    ]
+
+
+def taken(run: RunFacts, records: Sequence[Record]) -> Iterator[str]:
+    """Yield the shares of missing and cut-off answers, and the cost."""
+    unanswered = sum(record.score is None for record in records)
+    share = unanswered / len(records) if records else None
+    yield f"no answer: {percent(share)} ({counted(unanswered, 'case')})"
+    cut, truncated = (sum(name in record.tallies for record in records) for name in CUTS)
+    if cut or truncated:
+        cases = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
+        yield f"replies cut off: {percent((cut + truncated) / len(records))} ({cases})"
+    unclear = sum(UNCLEAR in record.tallies for record in records)
+    if unclear:
+        cases = counted(unclear, "case")
+        yield f"unclear: {percent(unclear / len(records))} ({cases}), counted as wrong"
+    shown = "unknown" if run.cost_usd is None else money(run.cost_usd)
+    calls = "? calls" if run.calls_paid is None else counted(run.calls_paid, "call")
+    yield f"cost: {shown} ({calls}, {run.store_hits:,} from the store)"
+
+
+def settings(run: RunFacts) -> list[tuple[str, str]]:
+    options = [option.recorded for option in OPTIONS if option.shown and option.recorded]
+    further = ("deprecation_date", "judge_deprecation_date", "start", "end", "status")
+    rows = [(name, run.entries.get(name)) for name in (*options, *further)]
+    rows.append(("version", run.version))
+    rows += [(name, origins_text(entry) or None) for name, entry in run.by_dataset.items()]
+    return [(name, _setting(value)) for name, value in rows if value not in (None, {}, [])]
+
+
+def _setting(value: Any) -> str:
+    """Return a value of `run.json` as words: `temperature 0.3, max_tokens 512`."""
+    if isinstance(value, Mapping):
+        text = ", ".join(f"{name} {_plain(entry)}" for name, entry in value.items())
+    elif isinstance(value, list):
+        text = ", ".join(map(_plain, value))
+    else:
+        text = _plain(value)
+    return printable(text, 300)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def data_notes(run: RunFacts) -> Iterator[str]:
+    yield from left_out_lines(run)
+    for name, problems in run.problems.items():
+        if problems:
+            yield f"{name}: {counted(len(problems), 'row')} could not be used; first: {problems[0]}"
+        for note in run.notes(name):
+            yield f"{name}: {note}"
+
+
+def changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    ordered = sorted(snapshots, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
+    listed = [
+        {
+            "id": change["case_id"],
+            "flipped": change["kind"] == "flipped",
+            "words": word_diff(*(change[side].get("text") or "" for side in ("old", "new"))),
+        }
+        for change in ordered[:LISTED]
+    ]
+    flipped = sum(change["kind"] == "flipped" for change in ordered)
+    return {"flipped": flipped, "total": len(ordered), "listed": listed}
+
+
+def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
+    """Return pieces of two texts as (kind, words), with kind `same`, `old` or `new`."""
+    parts = diff_words(old[:limit], new[:limit], most=None)
+    pieces = [(_KINDS[sign], words) for sign, words in parts]
+    if max(len(old), len(new)) > limit:
+        pieces.append(("same", f" … cut at {limit:,} characters"))
+    return pieces
+
+
+_KINDS = {"=": "same", "-": "old", "+": "new"}

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pytest_tablebench.claims.compare import ScopeComparison
 from pytest_tablebench.claims.summary import informative_parts, same_meaning, spent_on, spread
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
@@ -371,30 +370,3 @@ def _histograms(answered: Iterable[Record]) -> Iterator[doc.Chart]:
     data = {"unit": "seconds a case", "series": {"latency": latency}}
     yield doc.Chart("histogram", "Latency", data)
     yield doc.Chart("histogram", "Tokens", {"unit": "tokens a case", "series": tokens})
-
-
-def difference_table(compared: Sequence[ScopeComparison], *, is_whole: bool) -> doc.TableBlock:
-    """Return the differences of benchmarks and datasets, or of their parts."""
-    rows = []
-    for scope in compared:
-        if (scope.kind in ("benchmark", "dataset")) != is_whole:
-            continue
-        difference = scope.measures["performance"]
-        left_out = f" {difference.left_out:,} left out" if difference.left_out else ""
-        name: doc.Text = doc.Code(scope.name, 60), ", all" if scope.kind == "benchmark" else ""
-        if not is_whole:
-            name = doc.Aside(f"{scope.dataset} · "), doc.Code(scope.name, 60)
-        cells = (
-            name,
-            doc.Figure(difference.before),
-            doc.Figure(difference.after),
-            difference,
-            doc.Figure(difference.p, "chance"),
-            doc.Figure(scope.better, "count"),
-            doc.Figure(scope.worse, "count"),
-            (doc.Figure(difference.examples, "count"), doc.Aside(left_out)),
-        )
-        rows.append(doc.TableRow(cells, "whole" if scope.kind == "benchmark" else ""))
-    change = doc.Column("difference", "estimate", "signed")
-    columns = ("scope", "before", "after", change, "p", "better", "worse", "examples")
-    return table_of(columns, rows, most=_ROWS)

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_tablebench.audit.suspects import EVIDENCE_NAMES, VERDICT_NAMES, Suspect, odds_text
 from pytest_tablebench.documents.html import save_page
 from pytest_tablebench.reports.html._details import deflated
-from pytest_tablebench.reports.html._tables import cell_text
+from pytest_tablebench.reports.html._texts import cell_text
 from pytest_tablebench.results.corrections import (
     COLUMNS,
     WITH_ANSWERS,
