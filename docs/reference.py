@@ -18,7 +18,7 @@ from pytest_tablebench import hookspecs
 from pytest_tablebench.claims._claim import Claim, examples_needed
 from pytest_tablebench.claims.estimate import Moments
 from pytest_tablebench.claims.gates._power import TABLE_CORRELATION
-from pytest_tablebench.cli import make_parser
+from pytest_tablebench.commands.parser import make_parser
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.results.exit_codes import EXIT_CODES

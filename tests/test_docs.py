@@ -16,7 +16,7 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import pytest_tablebench
-from pytest_tablebench.cli import make_parser
+from pytest_tablebench.commands.parser import make_parser
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.results import Record

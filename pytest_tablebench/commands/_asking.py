@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import Origin, shares, write_folder
-from pytest_tablebench.commands.outputs import add_yes, print_note
+from pytest_tablebench.commands.outputs import print_note
 from pytest_tablebench.errors import DataError, ModelError, SettingsError
 from pytest_tablebench.util.names import counted
 
@@ -25,39 +25,6 @@ if TYPE_CHECKING:
 
 _BATCH = 32
 """The number of tables that models are asked about concurrently."""
-
-
-def add_asking(
-    parser: argparse.ArgumentParser,
-    does: str,
-    *,
-    flag: str = "--model",
-    several: bool = False,
-    required: bool = True,
-) -> None:
-    """Add the options of commands that ask models; `does` is the help of `flag`.
-
-    With `several`, it is repeatable.
-    """
-    action = "append" if several else "store"
-    parser.add_argument(
-        flag, dest="model", required=required, action=action, metavar="NAME", help=does
-    )
-    add_yes(parser)
-    parser.add_argument(
-        "--bench-api-base",
-        metavar="URL",
-        help="address of the models' server. Default: the provider's",
-    )
-    parser.add_argument(
-        "--bench-param", action="append", metavar="K=V", help="parameter of every call. Repeatable"
-    )
-    parser.add_argument(
-        "--bench-max-cost", metavar="USD", help="stop calling after spending this much"
-    )
-    parser.add_argument(
-        "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"
-    )
 
 
 def ask_and_write(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.axes import NAMED
@@ -15,37 +13,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import Gate
     from pytest_tablebench.results import ScoreTable
     from pytest_tablebench.results.run_facts import RunFacts
-
-
-def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> None:
-    """Add the options of gates; `default` and `baseline` complete their help texts."""
-    parser.add_argument(
-        "--bench-gate",
-        action="append",
-        metavar="EXPR",
-        help=f"gate, such as 'torr.performance >= 0.45'. Repeatable. Default: {default}",
-    )
-    parser.add_argument(
-        "--bench-gate-point",
-        action="store_true",
-        help="judge gates by the estimates, without intervals",
-    )
-    parser.add_argument(
-        "--bench-judge-uncalibrated",
-        action="store_true",
-        help="let gates take the marks of a judge as they are, without labels by people",
-    )
-    parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
-
-
-def add_different_judges(parser: argparse.ArgumentParser, prefix: str = "") -> None:
-    """Add the option that lets two runs of different judges be compared."""
-    parser.add_argument(
-        "--different-judges",
-        action="store_true",
-        help=f"{prefix}compare runs whose answers were marked by different judges, or by one with "
-        f"other parameters or prompts",
-    )
 
 
 def gates_of(texts: Sequence[str] | None, run: RunFacts, table: ScoreTable) -> list[Gate]:

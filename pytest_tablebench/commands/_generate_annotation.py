@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._asking import add_asking, ask_and_write
+from pytest_tablebench.commands._asking import ask_and_write
 from pytest_tablebench.commands._generating import (
     Origin,
-    add_common,
-    add_out,
     chosen_names,
     tables_of,
 )
@@ -34,49 +32,7 @@ _PROSE = {"max_tokens": 4096}
 """Parameters of a run with summaries or programs, as in RealHiTBench."""
 
 
-def add_ways(ways: Any) -> None:
-    """Add the three steps of the annotation."""
-    asks = ways.add_parser(
-        "questions",
-        help="let a model write questions by task, without answers",
-        description="Let a model write questions by task, without answers. `generate answers` then "
-        "adds the answers.",
-    )
-    add_common(asks, per_table=20)
-    asks.add_argument(
-        "--task",
-        metavar="A,B",
-        help="tasks: fc (fact checking), nr (numerical reasoning), sc (structure comprehending), "
-        "da (data analysis), cg (chart generation). Default: all",
-    )
-    add_asking(asks, "model that writes the questions")
-    asks.set_defaults(lines=_questions)
-    answers = ways.add_parser(
-        "answers",
-        help="let several models answer these questions, and a judge rate the answers",
-        description="Let several models answer the questions of `generate questions`, and let a "
-        "judge rate each answer.",
-    )
-    answers.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="folder that `generate questions` has written"
-    )
-    add_out(answers)
-    add_asking(answers, "model that answers. Repeatable; ties go to the first", several=True)
-    answers.add_argument(
-        "--judge", required=True, metavar="NAME", help="model that rates each answer"
-    )
-    answers.add_argument(
-        "--strategy",
-        choices=("direct", "treethinker"),
-        default="direct",
-        help="how the models answer. With treethinker they first draw the tree of each table. "
-        "Default: direct",
-    )
-    answers.set_defaults(lines=_answers, per_table=10, seed=0)
-    _add_review(ways)
-
-
-def _questions(options: argparse.Namespace) -> tuple[list[str], int]:
+def unanswered_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import TASKS, QuestionGenerator
 
     tasks = chosen_names("task", options.task, TASKS)
@@ -104,7 +60,7 @@ def _to_be_answered(folder: Path) -> list[str]:
     ]
 
 
-def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
+def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, UnansweredQuestion
 
     if real_path(options.out) == real_path(options.folder):
@@ -206,23 +162,7 @@ def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, 
 _SHOWN = 10
 
 
-def _add_review(ways: Any) -> None:
-    parser = ways.add_parser(
-        "review",
-        help="summarize review.csv of two reviewers: acceptance and agreement",
-        description="Summarize the file review.csv that two reviewers have filled in: how many "
-        "questions they accept, and how far they agree.",
-    )
-    parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="folder that `generate answers` has written"
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="DIR", help="new folder for the accepted questions"
-    )
-    parser.set_defaults(lines=_review)
-
-
-def _review(options: argparse.Namespace) -> tuple[list[str], int]:
+def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, STATES, read_review, write_accepted
 
     review = read_review(options.folder)

@@ -10,12 +10,10 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, ask_and_write
+from pytest_tablebench.commands._asking import ask_and_write
 from pytest_tablebench.commands._generating import (
     Origin,
-    add_common,
     chosen_names,
-    count_from_1,
     shares,
     tables_of,
 )
@@ -28,47 +26,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
 
 
-def add_ways(ways: Any) -> None:
-    """Add `llm` (with discriminators), `adversarial` (with a critic) and `translate`."""
-    parser = ways.add_parser(
-        "llm",
-        help="let a model propose questions, and keep those that two discriminators mark best",
-        description="A model proposes questions. Two discriminators mark each from 1 to 5 for "
-        "accuracy, relevance and coverage of what was asked for; only full marks are kept.",
-    )
-    _add_proposing(parser, "model that proposes questions")
-    parser.add_argument(
-        "--discriminator",
-        action="append",
-        metavar="NAME",
-        help="model that marks the questions. Repeat it to name two. Default: that of --model",
-    )
-    parser.set_defaults(lines=_llm)
-    parser = ways.add_parser(
-        "adversarial",
-        help="let a critic attack the questions of a model; solvers vote on the answer",
-        description="A model proposes questions. A critic attacks each: can it be answered, is "
-        "there one answer only, is it correct? The model corrects its faults, in at most three "
-        "turns. Three solvers answer without seeing the answer; two or more must agree.",
-    )
-    _add_proposing(parser, "model that proposes and corrects questions")
-    parser.add_argument(
-        "--critic",
-        metavar="NAME",
-        help="model that attacks the questions. Default: the model of --model",
-    )
-    parser.add_argument(
-        "--solver",
-        action="append",
-        metavar="NAME",
-        help="model that answers the questions. Repeatable, up to three. Default: the model of "
-        "--model",
-    )
-    parser.set_defaults(lines=_adversarial)
-    _add_translate(ways)
-
-
-def _llm(options: argparse.Namespace) -> tuple[list[str], int]:
+def marked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import SUBTASKS, MarkedQuestion
 
     named = options.discriminator or [options.model]
@@ -78,7 +36,7 @@ def _llm(options: argparse.Namespace) -> tuple[list[str], int]:
     return _propose_and_write(options, "llm", MarkedQuestion(**others), SUBTASKS, others)
 
 
-def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
+def attacked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AttackedQuestion
 
     named = options.solver or [options.model]
@@ -88,21 +46,6 @@ def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
     others = {"critic": [critic], "solvers": solvers}
     examine = AttackedQuestion(options.model, critic, solvers)
     return _propose_and_write(options, "adversarial", examine, COMPARED, others)
-
-
-def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
-    """Add the options of both commands; `does` is the help of `--model`."""
-    add_common(parser, per_table=10, needs_tables=False)
-    parser.add_argument(
-        "--subtask", metavar="A,B", help="only questions of these subtasks. Default: all"
-    )
-    parser.add_argument(
-        "--invent",
-        type=count_from_1,
-        metavar="N",
-        help="let the model invent N tables, in addition to TABLES or without any",
-    )
-    add_asking(parser, does)
 
 
 def _propose_and_write(
@@ -155,33 +98,6 @@ def _tables(options: argparse.Namespace) -> Origin:
     return Origin(origin.files, sources, origin.count + count)
 
 
-def _add_translate(ways: Any) -> None:
-    parser = ways.add_parser(
-        "translate",
-        help="translate a dataset folder between English and Chinese, with checks",
-        description="Translate the tables and questions of a dataset folder. Each question is "
-        "translated back independently, and a solver must answer both versions correctly.",
-    )
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a dataset folder")
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
-    parser.add_argument(
-        "--to",
-        choices=("en", "zh"),
-        help="target language. Default: the one of the two that the first question is not in",
-    )
-    parser.add_argument(
-        "--limit", type=count_from_1, metavar="N", help="translate only the first N questions"
-    )
-    add_asking(parser, "model that translates")
-    parser.add_argument(
-        "--solver",
-        metavar="NAME",
-        help="model that checks by answering. Default: the model of --model",
-    )
-    # A folder has as many questions of a table as it has, in an order of its own.
-    parser.set_defaults(lines=_translate, per_table=1, seed=0)
-
-
 @dataclass(frozen=True)
 class _FolderTranslation:
     """The tables and questions to translate, the target language, and what is left out."""
@@ -193,7 +109,7 @@ class _FolderTranslation:
     left_out: dict[str, int]
 
 
-def _translate(options: argparse.Namespace) -> tuple[list[str], int]:
+def translated_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import Translator
 
     translation, solver = _read_folder(options), options.solver or options.model

@@ -37,55 +37,6 @@ class Origin:
     count: int
 
 
-def add_common(
-    parser: argparse.ArgumentParser, *, per_table: int, needs_tables: bool = True
-) -> None:
-    """Add the options of all commands."""
-    parser.add_argument(
-        "tables",
-        nargs="+" if needs_tables else "*",
-        type=Path,
-        metavar="TABLES",
-        help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
-    )
-    add_out(parser)
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; another seed makes other questions. Default: 0",
-    )
-    parser.add_argument(
-        "--per-table",
-        type=count_from_1,
-        default=per_table,
-        metavar="N",
-        help=f"at most N questions per table. Default: {per_table}",
-    )
-    parser.add_argument(
-        "--language",
-        choices=("auto", "en", "zh", "both"),
-        default="auto",
-        help="language of the questions. Default: the language of each table's headings",
-    )
-
-
-def add_out(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the folder and its size."""
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
-    parser.add_argument(
-        "--limit", type=count_from_1, metavar="N", help="at most N questions in all"
-    )
-
-
-def count_from_1(text: str) -> int:
-    """Parse a whole number from 1."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text:.40}")
-    return int(text)
-
-
 def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
     """Return the kinds that `--kind` names, or all. Raises `UnknownNameError`."""
     from pytest_tablebench.running.name_checks import check_names

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client, plan_lines
-from pytest_tablebench.commands._generating import count_from_1
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import split_names
 
@@ -17,86 +16,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.audit.ranking import Audit
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "audit",
-        help="rank gold answers by how likely they are wrong",
-        description="Rank the examples of runs by how likely their gold answer is wrong: models "
-        "agree on another answer, a program or a rule computes another one, the gold does not "
-        "occur in the table, or the same question has another gold elsewhere. Use runs of several "
-        "models or strategies. No model is called, except by --ask with --yes.",
-    )
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="run folder. With `export` before the runs, write a report for the authors of each "
-        "dataset",
-    )
-    parser.add_argument(
-        "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"
-    )
-    parser.add_argument(
-        "--dataset", metavar="A,B", help="only the examples of these datasets. Default: all"
-    )
-    parser.add_argument(
-        "--top",
-        type=count_from_1,
-        default=20,
-        metavar="N",
-        help="show the N most suspicious examples. Default: 20",
-    )
-    parser.add_argument(
-        "--prior",
-        type=_share,
-        metavar="P",
-        help="share of wrong gold answers before any evidence, between 0 and 1. Default: "
-        "estimated, starting at 0.05",
-    )
-    add_outputs(parser, page="write a page on which people give verdicts")
-    parser.add_argument(
-        "--blind",
-        action="store_true",
-        help="hide evidence and models on the page until there is a verdict",
-    )
-    parser.add_argument(
-        "--corrections",
-        type=Path,
-        metavar="FILE",
-        help="CSV file with earlier verdicts, for --page and export",
-    )
-    parser.add_argument("--to", type=Path, metavar="DIR", help="folder for export")
-    parser.add_argument(
-        "--force", action="store_true", help="let export replace files that it did not write"
-    )
-    parser.add_argument(
-        "--ask-top",
-        type=count_from_1,
-        default=50,
-        metavar="N",
-        help="ask about the N most suspicious examples. Default: 50",
-    )
-    does = (
-        "let a model judge the most suspicious examples. It does not know which of the two answers "
-        "is the gold, and is asked in both orders. Without --yes, only show the price"
-    )
-    add_asking(parser, does, flag="--ask", required=False)
-    parser.set_defaults(answer=_audit)
-
-
-def _share(text: str) -> float:
-    """Parse a share between 0 and 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
-    return value
-
-
-def _audit(options: argparse.Namespace) -> CommandAnswer:
+def audit_gold(options: argparse.Namespace) -> CommandAnswer:
     reports: Path | None = options.to
     is_export = str(options.runs[0]) == "export" and not options.runs[0].is_dir()
     if is_export:

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client, plan_lines
+from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
 from pytest_tablebench.commands._generating import tables_of
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import DataError, TableError, writing
 from pytest_tablebench.util.names import counted
 
@@ -19,27 +19,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation
     from pytest_tablebench.papers.table import PaperTable, Value
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
-
-
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "complexity",
-        help="measure how complex tables are, by rule and by a model",
-        description="Measure how complex tables are, by rule and with --model also by a model.",
-    )
-    parser.add_argument(
-        "tables",
-        nargs="+",
-        type=Path,
-        metavar="TABLES",
-        help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="DIR", help="folder for complexity.csv and the map"
-    )
-    add_asking(parser, "model that also judges the complexity", required=False)
-    add_outputs(parser)
-    parser.set_defaults(answer=_complexity)
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,7 @@ class _MeasuredTable:
     shows: str
 
 
-def _complexity(options: argparse.Namespace) -> CommandAnswer:
+def measure_tables(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.complexity import complexity_report
 
     measured, problems = _measure(options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands.outputs import print_note
 from pytest_tablebench.errors import DataError, SettingsError, writing
@@ -20,33 +20,7 @@ _FORMATS = {
 """The serializer of each format."""
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "convert",
-        help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture",
-        description="Write a table as a model sees it: LaTeX, HTML, Markdown, CSV, JSON or a "
-        "picture. The settings in a tablebench.toml next to the file, or in the folder above, "
-        "apply.",
-    )
-    parser.add_argument(
-        "table",
-        metavar="TABLE",
-        help="file of any kind that a run reads, such as .xlsx, .html or .csv; FILE#SHEET is one "
-        "sheet",
-    )
-    parser.add_argument("--to", required=True, choices=tuple(_FORMATS), help="format to write")
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="new file. Default: print the table; png needs a file",
-    )
-    parser.set_defaults(lines=_convert)
-
-
-def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
+def convert_table(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.serializers import serialize
 
     if options.to == "png" and options.out is None:

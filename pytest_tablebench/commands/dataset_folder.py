@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._suites import check_and_run
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.datasets.described import SETTINGS_FILE
 from pytest_tablebench.errors import DataError, SettingsError
 
@@ -19,46 +19,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder import FolderCheck
 
 
-def add_parsers(commands: Any) -> None:
-    new = commands.add_parser(
-        "new",
-        help="write a small dataset folder to start from",
-        description="Write a small dataset folder to start from: a table and its questions. With "
-        "--from, describe your own file of questions instead.",
-    )
-    new.add_argument(
-        "folder", type=Path, nargs="?", metavar="DIR", help="new folder; optional with --from"
-    )
-    new.add_argument(
-        "--from",
-        dest="questions",
-        type=Path,
-        metavar="FILE",
-        help="write a first tablebench.toml for this file of questions (JSON, JSON lines, CSV, "
-        "Parquet). It is written next to the file, or into DIR with a copy of the file",
-    )
-    new.set_defaults(lines=_new)
-    check = commands.add_parser(
-        "check",
-        help="find mistakes in dataset folders",
-        description="Find mistakes in dataset folders before a run. Exit code: 1 if there is one.",
-    )
-    check.add_argument(
-        "folder",
-        type=Path,
-        metavar="DIR",
-        help="dataset folder, a folder of them, or a tablebench.toml",
-    )
-    check.add_argument(
-        "--fix",
-        action="store_true",
-        help="fix mistakes that have only one possible correction, and list them",
-    )
-    add_outputs(check)
-    check.set_defaults(answer=_check)
-
-
-def _new(options: argparse.Namespace) -> tuple[list[str], int]:
+def new_folder(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import write_example
 
     folder: Path | None = options.folder
@@ -87,7 +48,7 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
     return [f"{place / SETTINGS_FILE}:", *lines, *check_and_run(place)]
 
 
-def _check(options: argparse.Namespace) -> CommandAnswer:
+def check_folders(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.datasets.folder import (
         FolderDataset,
         check_dataset,

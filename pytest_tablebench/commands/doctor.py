@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import open_client
-from pytest_tablebench.commands.data_state import data_state
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.data import data_state
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
-from pytest_tablebench.running.front_check import LONGEST, SHORTEST, front_check
+from pytest_tablebench.running.front_check import SHORTEST, front_check
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import SUITES, program
 
@@ -37,39 +37,7 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"
 SMALLEST_DISK = 1 << 30
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "doctor",
-        help="check what works on this machine, and what to do about the rest",
-        description="Check what works on this machine, and what to do about the rest. A line with "
-        "`NO` must be fixed before any run; a line with `-` is optional. Exit code: 1 if a line "
-        "has `NO`.",
-    )
-    parser.add_argument(
-        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
-    )
-    parser.add_argument(
-        "--bench-store", type=Path, metavar="DIR", help="folder of the answer store"
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help="also ask this model a long prompt (and shorter ones, if its front is lost), and "
-        "say from which length on the front of a prompt is lost",
-    )
-    parser.add_argument(
-        "--tokens",
-        type=int,
-        default=LONGEST,
-        metavar="N",
-        help=f"the length of that prompt. Default: {LONGEST:,}",
-    )
-    parser.add_argument("--bench-api-base", metavar="URL", help="address of the model's server")
-    add_outputs(parser)
-    parser.set_defaults(answer=_doctor)
-
-
-def _doctor(options: argparse.Namespace) -> CommandAnswer:
+def check_machine(options: argparse.Namespace) -> CommandAnswer:
     """Return the result of each check, and 1 if one of them prevents every run."""
     from pytest_tablebench.reports.doctor import doctor_report
 

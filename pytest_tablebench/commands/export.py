@@ -6,62 +6,12 @@ import argparse
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import SettingsError, writing
 
 if TYPE_CHECKING:
     from pytest_tablebench.interchange.community_evals import HubTask
-
-
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "export",
-        help="write a run in the format of another tool",
-        description="Write a run in the format of another tool. An option that starts with the "
-        "name of a format applies to that format only.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
-    parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="format to write")
-    parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
-    parser.add_argument(
-        "--raw",
-        action="store_true",
-        default=None,
-        help="csv: do not protect texts that a spreadsheet would execute as formulas",
-    )
-    parser.add_argument(
-        "--model-id",
-        metavar="DEVELOPER/MODEL",
-        help="every-eval-ever: the model's name on the Hugging Face hub. Default: the run's name",
-    )
-    parser.add_argument(
-        "--organization", metavar="NAME", help="every-eval-ever: the organization that evaluated"
-    )
-    parser.add_argument(
-        "--relationship",
-        choices=("first_party", "third_party", "collaborative", "other"),
-        help="every-eval-ever: its relationship to the model. Default: other",
-    )
-    parser.add_argument(
-        "--no-samples",
-        action="store_true",
-        default=None,
-        help="every-eval-ever: figures only, without questions and answers",
-    )
-    parser.add_argument(
-        "--hub-dataset",
-        action="append",
-        metavar="NAME=DATASET:TASK",
-        help="community-evals: dataset or benchmark of the run, dataset on the hub, and task in "
-        "its "
-        "eval.yaml. Repeatable",
-    )
-    parser.add_argument(
-        "--source-url", metavar="URL", help="community-evals: address of a page with the run"
-    )
-    parser.set_defaults(lines=_export)
 
 
 _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
@@ -113,7 +63,7 @@ _FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 """The module and function of each format's exporter, and its options."""
 
 
-def _export(options: argparse.Namespace) -> tuple[list[str], int]:
+def export_run(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.run import load_run
 
     module, function, takes = _FORMS[options.to]

@@ -6,46 +6,13 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError, writing
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "import",
-        help="write another tool's results as a run folder",
-        description="Read the results of another tool and write them as a run folder, which "
-        "`report` and `compare` accept.",
-    )
-    parser.add_argument(
-        "paths", nargs="+", type=Path, metavar="PATH", help="file of results, or a folder of them"
-    )
-    parser.add_argument(
-        "--from",
-        dest="form",
-        choices=("every-eval-ever", "lm-eval", "helm"),
-        default="every-eval-ever",
-        help="tool that wrote the files. Default: every-eval-ever",
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="RUN", help="new run folder"
-    )
-    parser.add_argument(
-        "--model", metavar="NAME", help="name of the model. Default: the name in the files"
-    )
-    parser.add_argument(
-        "--compat",
-        choices=COMPAT_MODES,
-        default="reference",
-        help="mode of the metrics that score HELM's replies. Default: reference",
-    )
-    parser.set_defaults(lines=_import)
-
-
-def _import(options: argparse.Namespace) -> tuple[list[str], int]:
+def import_results(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.helm import compared_lines, read_helm
     from pytest_tablebench.interchange.import_run import import_run
     from pytest_tablebench.interchange.read_eee import read_every_eval_ever

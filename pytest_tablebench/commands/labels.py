@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import counted, out_of
 
@@ -19,51 +19,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.run import Run
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "labels",
-        help="import labels by people, and calibrate the judge with them",
-        description="Import labels by people from CSV files and "
-        "keep them in the run folder. Show how far people agree with each other and with the "
-        "judge, and the mean of its marks corrected by the labels.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder with scores by a judge")
-    parser.add_argument(
-        "files", type=Path, nargs="*", metavar="FILE", help="CSV file of labels. Default: none"
-    )
-    parser.add_argument(
-        "--replace",
-        action="store_true",
-        help="let a new label of the same person replace a different one",
-    )
-    parser.add_argument(
-        "--label-sample",
-        type=int,
-        metavar="N",
-        help="propose N answers to label, by dataset and mark, and write them into to_label.csv",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="the file for --label-sample. Default: to_label.csv",
-    )
-    parser.add_argument(
-        "--show-marks", action="store_true", help="show the judge's marks on the page"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of --label-sample. Default: 0"
-    )
-    add_outputs(
-        parser,
-        page="write a page on which people label the proposed answers, or all judged answers "
-        "without --label-sample",
-    )
-    parser.set_defaults(answer=_labels)
-
-
-def _labels(options: argparse.Namespace) -> CommandAnswer:
+def import_labels(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.html.review import write_label_page
     from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._gates import (
-    add_different_judges,
-    add_gates,
     check_baseline,
     gates_of,
 )
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.util.files import real_path
 
 if TYPE_CHECKING:
@@ -23,46 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.run import Run
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "merge",
-        help="join the parts of a run (--bench-shard) and judge its gates",
-        description="Join the run folders of the parts of a run (--bench-shard), judge the gates "
-        "of the whole run, and write its reports. Exit code: 0 if all gates hold, 10 if one fails, "
-        "11 if one is undecided or the run is incomplete.",
-    )
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="DIR", help="new folder of the whole run"
-    )
-    add_gates(parser, "the runs' own", "run folder to compare with")
-    parser.add_argument(
-        "--allow-unlike",
-        action="store_true",
-        help="compare even if the baseline differs in more than the model",
-    )
-    add_different_judges(parser)
-    parser.add_argument("--no-page", action="store_true", help="do not write report.html")
-    parser.add_argument(
-        "--summary", action="store_true", help="write summary.md even without gates"
-    )
-    parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
-    parser.add_argument(
-        "--allure",
-        nargs="?",
-        const="auto",
-        choices=("auto", "all", "wrong", "summary"),
-        metavar="MODE",
-        help="write Allure results into the folder. MODE is all, wrong or summary. Default: the "
-        "number of cases decides",
-    )
-    add_outputs(parser)
-    parser.set_defaults(answer=_merge)
-
-
-def _merge(options: argparse.Namespace) -> CommandAnswer:
+def merge_parts(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.differences import check_alike
     from pytest_tablebench.claims.merge import read_merge
     from pytest_tablebench.results.folder import output_folder

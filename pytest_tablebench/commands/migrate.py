@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands.outputs import (
     CommandAnswer,
-    add_outputs,
-    add_yes,
     print_lines,
     show_answer,
 )
@@ -23,56 +21,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.commands._project_runs import Project
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "migrate",
-        help="decide whether a new model may replace the old one",
-        description="Decide whether a new model may replace the old one here. Runs pytest with "
-        "the configuration of the current folder for each model, and compares them in pairs. "
-        "Stored answers cost nothing. Without --yes it only shows price and time. Arguments after "
-        "`--` go to pytest. Exit code: 0 yes, 10 no, 11 undecided; with several candidates, 0 if "
-        "one passes.",
-    )
-    parser.add_argument("old", metavar="OLD", help="model in use")
-    parser.add_argument("new", nargs="+", metavar="NEW", help="model that may replace it")
-    add_yes(parser)
-    parser.add_argument(
-        "--margin",
-        type=float,
-        default=0.01,
-        metavar="SHARE",
-        help="loss of the mean score that is accepted, from 0 to 1. Default: 0.01",
-    )
-    parser.add_argument(
-        "--limit", metavar="N", help="examples per dataset. Default: the project's own"
-    )
-    parser.add_argument(
-        "--max-cost",
-        type=float,
-        metavar="USD",
-        help="stop calling after spending this much on all models together",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder for the runs, and by default the page, Markdown and JSON. Default: "
-        "tablebench-results/<time>-migrate",
-    )
-    add_outputs(parser, markdown=["--comment"])
-    parser.set_defaults(lines=_migrate)
-
-
-def split_arguments(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the words of the command, and the arguments after `--` of `migrate` for pytest."""
-    if words[:1] != ["migrate"] or "--" not in words:
-        return list(words), []
-    place = words.index("--")
-    return list(words[:place]), list(words[place + 1 :])
-
-
-def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
+def migrate_model(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.commands._project_runs import PendingAnswers, Project
     from pytest_tablebench.results import PENDING_CODE
     from pytest_tablebench.results.folder import claim_folder, output_folder

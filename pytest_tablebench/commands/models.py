@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.files import real_path
 
@@ -17,30 +17,7 @@ RESULTS = "tablebench-results"
 """The folder in which runs write their folders by default."""
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "models",
-        help="show the models that you use, when they retire, and their prices",
-        description="Show the models of the answer store, of run folders and of pytest's "
-        "configuration: retirement, context in tokens, prices in US dollars per million tokens, "
-        "abilities and last use. Facts come from the store or from litellm's table; nothing is "
-        "downloaded.",
-    )
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        type=Path,
-        metavar="PATH",
-        help=f"run folder, or folder that contains some. Default: {RESULTS}, if it exists",
-    )
-    parser.add_argument(
-        "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"
-    )
-    add_outputs(parser)
-    parser.set_defaults(answer=_models)
-
-
-def _models(options: argparse.Namespace) -> CommandAnswer:
+def show_models(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.config.project_file import project_models
     from pytest_tablebench.reports.models import models_report
     from pytest_tablebench.results.folder import search_runs

@@ -41,34 +41,6 @@ class CommandAnswer:
     write_page: Callable[[Path], None] | None = None
 
 
-def add_outputs(
-    parser: argparse.ArgumentParser,
-    *,
-    json: Sequence[str] = (),
-    markdown: Sequence[str] = (),
-    page: str = "write the report as a page",
-) -> None:
-    """Add `--json`, `--page` and `--markdown`, with further names of the first and the last.
-
-    `page` is the help of `--page`.
-    """
-    for flags, text in (
-        (["--json", *json], "write the same as JSON; `-` prints it instead of the report"),
-        (["--page"], page),
-        (["--markdown", *markdown], "write the report as Markdown, such as for a pull request"),
-    ):
-        parser.add_argument(*flags, type=Path, metavar="FILE", help=text)
-
-
-def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Add `--yes` of commands that call models."""
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="call the models, and pay for it. Default: only show the calls and their price",
-    )
-
-
 def show_answer(options: argparse.Namespace, answer: CommandAnswer) -> int:
     """Print an answer, write the files that options name, and return the exit code.
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import settings_of
 from pytest_tablebench.commands._gates import (
-    add_different_judges,
-    add_gates,
     check_baseline,
     gates_of,
 )
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs, add_yes
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.util.files import real_path
 
 if TYPE_CHECKING:
@@ -25,78 +23,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.rejudge import Rejudged
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "rejudge",
-        help="judge stored answers again: other gates, thresholds, metrics",
-        description="Judge the stored answers of a run again, with other gates, thresholds, "
-        "metrics or another judge. Only the judge is called, and only with --yes. Exit code: 0 if "
-        "all gates hold, 10 if one fails, 11 if one is undecided.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
-    baseline = "run folder to compare with; it is judged by the same rules"
-    add_gates(parser, "the run's own", baseline)
-    parser.add_argument(
-        "--bench-compat",
-        metavar="MODE",
-        help="score every stored reply again in this mode: fixed or reference",
-    )
-    parser.add_argument(
-        "--bench-threshold",
-        action="append",
-        metavar="DATASET=X",
-        help="lowest score of a right answer. Repeatable",
-    )
-    parser.add_argument(
-        "--bench-corrections",
-        metavar="FILE",
-        help="CSV file with verdicts of people on gold answers, in place of the run's own: shows "
-        "the figures by the corrected gold too",
-    )
-    parser.add_argument(
-        "--judge",
-        metavar="MODEL",
-        help="let another model judge the answers. Without --yes, only show the price. Replies in "
-        "the run's store are reused",
-    )
-    add_yes(parser)
-    parser.add_argument(
-        "--bench-api-base",
-        metavar="URL",
-        help="address of the judge's server. Default: the provider's",
-    )
-    parser.add_argument(
-        "--bench-max-cost", metavar="USD", help="stop calling the judge after spending this much"
-    )
-    parser.add_argument(
-        "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"
-    )
-    parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="conftest.py or module that registers datasets or metrics of the run, in addition to "
-        "installed packages and the conftest.py of this folder. Repeatable",
-    )
-    parser.add_argument(
-        "--allow-unlike",
-        action="store_true",
-        help="compare even if the baseline differs in more than the model",
-    )
-    add_different_judges(parser)
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="write a new run folder. Default: write nothing",
-    )
-    add_outputs(parser)
-    parser.set_defaults(answer=_rejudge)
-
-
-def _rejudge(options: argparse.Namespace) -> CommandAnswer:
+def rejudge_run(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.judged_run import rejudged_report

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._gates import add_different_judges
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
@@ -22,55 +21,7 @@ _WIDTH = 10_000
 """Tables are printed whole, however many columns they have."""
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "report",
-        help="write tables, figures and a leaderboard of runs",
-        description="Print the results of one or more runs, and write their tables, figures and "
-        "leaderboard. Makes no model call.",
-    )
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder for tables and figures; the page is written next to it. Default: RUN/report, "
-        "or tablebench-report for several runs",
-    )
-    parser.add_argument("--no-plots", action="store_true", help="write no figures")
-    parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="show all figures for each value of a tag. Repeatable",
-    )
-    parser.add_argument(
-        "--marks",
-        type=Path,
-        metavar="FILE",
-        help="complexity.csv of `tablebench complexity --model`, with a model's marks on the "
-        "structure of RealHiTBench's tables",
-    )
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help="write only a page of two runs, A and B, with both answers of every case",
-    )
-    parser.add_argument(
-        "--allow-unlike",
-        action="store_true",
-        help="with --page: compare even if the runs differ in more than the model",
-    )
-    add_different_judges(parser, "with --page: ")
-    parser.set_defaults(lines=_report)
-
-
-def _report(options: argparse.Namespace) -> tuple[list[str], int]:
+def report_runs(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.documents.terminal import terminal_lines
     from pytest_tablebench.papers.report import report_blocks, write_report

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 TRIED = (
     "A program tried to write and read outside its folder, to reach the network, to start a",
@@ -11,20 +10,7 @@ TRIED = (
 )
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "sandbox",
-        help="test which sandboxes for models' programs work on this machine",
-        description="Test which sandboxes for models' programs work on this machine: each one must "
-        "withstand attempts to escape. Exit code: 1 if none works.",
-    )
-    parser.add_argument(
-        "--bench-sandbox-container", metavar="IMAGE", help="also try a container of this image"
-    )
-    parser.set_defaults(lines=_sandbox)
-
-
-def _sandbox(options: argparse.Namespace) -> tuple[list[str], int]:
+def try_sandboxes(options: argparse.Namespace) -> tuple[list[str], int]:
     """Return a line on each kind of sandbox after its escape test, and 1 if none works."""
     from pytest_tablebench.metrics.steps import Limits
     from pytest_tablebench.sandbox import backends, choose

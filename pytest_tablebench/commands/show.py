@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -17,25 +16,7 @@ MOST = 5
 """The number of cases that are listed if a name is ambiguous."""
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "show",
-        help="show one case of a run: prompt, reply, score",
-        description="Show one case of a run: its prompt, the whole reply, the expected answer, how "
-        "the reply was parsed, and the score.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    parser.add_argument(
-        "case",
-        nargs="?",
-        metavar="CASE",
-        help="case id, its beginning, or the node id of its test. Default: list unclear replies",
-    )
-    add_outputs(parser)
-    parser.set_defaults(answer=_show)
-
-
-def _show(options: argparse.Namespace) -> CommandAnswer:
+def show_case(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.case import case_report, unclear_report
     from pytest_tablebench.results.record import UNCLEAR
     from pytest_tablebench.results.run import load_run

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, unknown_name
@@ -17,39 +17,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.statistics import DatasetFacts
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "stats",
-        help="count the questions, tables, sizes and kinds of datasets",
-        description="Count the questions and tables of datasets, by size, structure and kind.",
-    )
-    parser.add_argument(
-        "names",
-        nargs="+",
-        metavar="NAME",
-        help="dataset or benchmark, as `list` shows it, or a folder of your tables",
-    )
-    parser.add_argument(
-        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
-    )
-    parser.add_argument(
-        "--limit", type=_positive, metavar="N", help="only the first N questions of each dataset"
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="DIR", help="folder for tables, figures and JSON"
-    )
-    parser.add_argument("--no-plots", action="store_true", help="write no figures")
-    add_outputs(parser)
-    parser.set_defaults(answer=_stats)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text[:9]) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text:.40}")
-    return int(text[:9])
-
-
-def _stats(options: argparse.Namespace) -> CommandAnswer:
+def count_datasets(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.datasets.statistics import joined_facts, statistics_of
     from pytest_tablebench.reports.data import (
         statistics_json,

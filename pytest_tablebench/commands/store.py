@@ -9,56 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.store.upkeep import Survey
 
-_PLACE = "folder of a store, or the address of a shared one, such as s3://bucket/answers"
-
 UNUSED_FOLDER = "translations"
 """A folder in which earlier versions kept how requests look; nothing reads it."""
-
-
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "store",
-        help="work on stored answers: sync, stats, verify, compact",
-        description="Copy, count, verify or compact stored answers.",
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    sync = verbs.add_parser(
-        "sync",
-        help="copy answers that one store has and another lacks",
-        description="Copy the answers that store FROM has and store TO lacks.",
-    )
-    sync.add_argument("source", metavar="FROM", help=_PLACE)
-    sync.add_argument("target", metavar="TO", help=_PLACE)
-    sync.set_defaults(lines=_sync)
-    for name, does, run in (
-        ("stats", "count answers by model", _stats),
-        ("verify", "check every line; exit code 1 if one is damaged", _verify),
-    ):
-        verb = verbs.add_parser(name, help=does, description=f"{does.capitalize()}.")
-        verb.add_argument("place", metavar="STORE", help=_PLACE)
-        add_outputs(verb)
-        verb.set_defaults(answer=run)
-    compact = verbs.add_parser(
-        "compact",
-        help="join many segments into one, with each answer once",
-        description="Join the many segment files of a store into one, with each answer once.",
-    )
-    compact.add_argument("place", metavar="STORE", help=_PLACE)
-    compact.add_argument(
-        "--idle",
-        type=float,
-        default=None,
-        metavar="S",
-        help="skip segments that changed in the last S seconds. Default: 600",
-    )
-    compact.set_defaults(lines=_compact)
 
 
 @contextmanager
@@ -71,7 +30,7 @@ def _naming_files() -> Iterator[None]:
         raise SettingsError(f"{where}{error.strerror or error}") from None
 
 
-def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
+def sync_stores(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.shared import Shared
     from pytest_tablebench.store.upkeep import copy_segments
 
@@ -91,7 +50,7 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"copied {counted(count, 'segment')}, {size:,} bytes"], 0
 
 
-def _stats(options: argparse.Namespace) -> CommandAnswer:
+def count_answers(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.store import store_content, store_report
 
     problems: list[str] = []
@@ -104,7 +63,7 @@ def _stats(options: argparse.Namespace) -> CommandAnswer:
     return CommandAnswer(store_report(survey), store_content(survey), lines=lines)
 
 
-def _verify(options: argparse.Namespace) -> CommandAnswer:
+def verify_store(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.store import verification_report
 
     problems: list[str] = []
@@ -117,7 +76,7 @@ def _verify(options: argparse.Namespace) -> CommandAnswer:
     )
 
 
-def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
+def compact_store(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import IDLE, compact
 
     problems: list[str] = []

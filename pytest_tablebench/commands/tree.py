@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs
+from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,28 +17,7 @@ WORKBOOKS = (".xlsx", ".xlsm")
 PAGES = (".html", ".htm")
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "tree",
-        help="show the tree of a table's headers",
-        description="Show the tree of a table's headers, and the table's complexity. The strategy "
-        "treethinker compares the trees of models with this tree.",
-    )
-    parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
-    parser.add_argument(
-        "--tuples",
-        action="store_true",
-        help="print one tuple per line, (R0, 1, 2, text), as models write it",
-    )
-    parser.add_argument(
-        "--why", action="store_true", help="explain how each line was read, and what is ambiguous"
-    )
-    add_outputs(parser)
-    parser.set_defaults(answer=_tree)
-
-
-def _tree(options: argparse.Namespace) -> CommandAnswer:
+def show_tree(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.complexity import lines_report, tree_report
     from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree

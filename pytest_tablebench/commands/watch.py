@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands.outputs import CommandAnswer, add_outputs, add_yes, show_answer
+from pytest_tablebench.commands.outputs import CommandAnswer, show_answer
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted
@@ -28,66 +28,7 @@ OPEN = ".open.json"
 _AGE = timedelta(days=2)
 
 
-def add_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "watch",
-        help="find out whether a model has changed, from one look a day",
-        description="Ask a small, fixed sample of the project's questions (the canary) again, and "
-        "compare the answers with a reference by a test that stays valid if you look "
-        "every day. The first use makes the reference. Without --yes, only show the plan. Exit "
-        "code: 0 no drift, 10 drift found, 11 this look cannot tell, 12 answers are pending in "
-        "batches: repeat the command later.",
-    )
-    parser.add_argument(
-        "--history",
-        type=Path,
-        default=Path("watch.jsonl"),
-        metavar="FILE",
-        help="the reference and one line per look. Default: watch.jsonl",
-    )
-    parser.add_argument("--model", metavar="NAME", help="model. Default: the project's")
-    parser.add_argument(
-        "--canary", type=int, default=60, metavar="N", help="examples of each dataset. Default: 60"
-    )
-    parser.add_argument(
-        "--repeats",
-        type=int,
-        default=10,
-        metavar="N",
-        help="how often the reference asks each case, to measure noise. Default: 10",
-    )
-    parser.add_argument(
-        "--reference",
-        type=Path,
-        metavar="RUN",
-        help="take a run folder with repeats as the reference; nothing is asked",
-    )
-    parser.add_argument(
-        "--new-reference", action="store_true", help="make a new reference; earlier lines stay"
-    )
-    parser.add_argument(
-        "--name", metavar="NAME", help="name of the project. Default: that of this folder"
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("tablebench-watch"),
-        metavar="DIR",
-        help="run folders and answers of the looks. Default: tablebench-watch",
-    )
-    add_outputs(parser, markdown=["--issue"])
-    parser.add_argument("--show", action="store_true", help="only judge the history; ask nothing")
-    add_yes(parser)
-    parser.add_argument(
-        "pytest_arguments",
-        nargs="*",
-        metavar="-- PYTEST_ARGUMENT",
-        help="further arguments of pytest, such as -- --bench-dataset=wikitq",
-    )
-    parser.set_defaults(lines=_watch)
-
-
-def _watch(options: argparse.Namespace) -> tuple[list[str], int]:
+def watch_model(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.drift import judge_watch, read_history
     from pytest_tablebench.commands._project_runs import PendingAnswers
     from pytest_tablebench.reports.watch import watch_json, watch_report

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.commands import audit, merge, watch
 from pytest_tablebench.results.corrections import read_corrections
 from pytest_tablebench.util.entries import parsed_json
 
@@ -15,20 +14,20 @@ DEEP = "[" * 50_000
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("function", "words"),
     [
-        (audit, ["audit", "run"]),
-        (merge, ["merge", "run", "-o", "new"]),
-        (watch, ["watch", "--show"]),
+        ("audit.audit_gold", ["audit", "run"]),
+        ("merge.merge_parts", ["merge", "run", "-o", "new"]),
+        ("watch.watch_model", ["watch", "--show"]),
     ],
 )
 def test_ctrl_c_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command, words
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], function, words
 ) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, f"_{words[0]}", interrupted)
+    monkeypatch.setattr(f"pytest_tablebench.commands.{function}", interrupted)
     assert main(words) == 2
     assert capsys.readouterr().err == "tablebench: interrupted; run the same command again\n"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
-from pytest_tablebench.cli import main, make_parser
-from pytest_tablebench.commands.grouped_help import FIRST, GROUPS
+from pytest_tablebench.cli import main
+from pytest_tablebench.commands.parser import FIRST, GROUPS, make_parser
 
 
 def test_help_lists_every_command_once_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +26,21 @@ def test_help_lists_every_command_once_in_its_group(capsys: pytest.CaptureFixtur
     starts = [line.strip().partition(" ")[0] for line in lines if line.startswith("  ")]
     assert [name for name in starts if name in commands.choices] == grouped
     assert [line for line in lines if line.removesuffix(":") in GROUPS] == [f"{g}:" for g in GROUPS]
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands, and of the commands below them."""
+    inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if not inner:
+        yield parser
+    for command in inner:
+        for each in command.choices.values():
+            yield from commands_of(each)
+
+
+def test_every_command_has_its_function() -> None:
+    for parser in commands_of(make_parser()):
+        assert callable(resolve_name(f"pytest_tablebench.commands.{parser.get_default('does')}"))
 
 
 def test_the_command_alone_shows_the_first_steps(capsys: pytest.CaptureFixture[str]) -> None:
