@@ -155,7 +155,10 @@ def imported_modules(path: Path) -> Iterator[str]:
         yield from names.intersection(inner)
 
 
-BY_NAME = {"hooks.collection", "executors.local.broker", "interchange.every_eval_ever"}
+BY_NAME = {
+    *("hooks.collection", "executors.local.broker", "interchange.every_eval_ever"),
+    *("commands.data", "commands.generate"),
+}
 """Modules that are started, or found, by their names."""
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._generating import Origin, shares, write_folder
+from pytest_tablebench.commands.generate import Origin, shares, write_folder
 from pytest_tablebench.commands.outputs import print_note
 from pytest_tablebench.errors import DataError, ModelError, SettingsError
 from pytest_tablebench.util.names import counted

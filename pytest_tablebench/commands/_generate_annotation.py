@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import ask_and_write
-from pytest_tablebench.commands._generating import (
+from pytest_tablebench.commands.generate import (
     Origin,
     chosen_names,
     tables_of,
 )
-from pytest_tablebench.commands._suites import check_and_run, quoted
+from pytest_tablebench.commands.outputs import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted

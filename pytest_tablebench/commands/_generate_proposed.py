@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import ask_and_write
-from pytest_tablebench.commands._generating import (
+from pytest_tablebench.commands.generate import (
     Origin,
     chosen_names,
     shares,

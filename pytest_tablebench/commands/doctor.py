@@ -1,4 +1,4 @@
-"""`tablebench doctor`: what works on this machine, and what to do about the rest."""
+"""`tablebench doctor`, `sandbox` and `models`: what works here, and the models of a project."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
 from pytest_tablebench.running.front_check import SHORTEST, front_check
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import SUITES, program
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.doctor import Finding
+    from pytest_tablebench.store.upkeep import Survey
+
 
 OTHER_KEYS = {
     "AWS_ACCESS_KEY_ID": "bedrock",
@@ -247,3 +250,65 @@ def _network(_: Settings) -> Finding:
     text = "not needed for the embedded datasets, tablebench/lexical and replays"
     proxy = next((name for name in PROXIES if os.environ.get(name)), None)
     return "ok", f"{text}; calls go through {proxy}" if proxy else text
+
+
+TRIED = (
+    "A program tried to write and read outside its folder, to reach the network, to start a",
+    "process, to see variables of the environment, and to signal or kill the processes around it.",
+)
+
+
+def try_sandboxes(options: argparse.Namespace) -> tuple[list[str], int]:
+    """Return a line on each kind of sandbox after its escape test, and 1 if none works."""
+    from pytest_tablebench.metrics.steps import Limits
+    from pytest_tablebench.sandbox import backends, choose
+
+    tried = choose(backends(options.bench_sandbox_container), every=True)
+    used = next((attempt for attempt in tried if attempt.why is None), None)
+    lines = []
+    for attempt in tried:
+        state = "used" if attempt is used else "holds" if attempt.why is None else "no"
+        reason = attempt.backend.holds if attempt.why is None else attempt.why
+        lines.append(f"{attempt.backend.name:<11} {state:<6} {reason}")
+    if used is None:
+        lines.append("Cases whose answer is a program have no answer here (no_sandbox).")
+    limits = ", ".join(f"{name} {value:g}" for name, value in vars(Limits()).items())
+    return [*lines, *TRIED, f"Limits of a program, unless its metric sets others: {limits}."], int(
+        used is None
+    )
+
+
+RESULTS = "tablebench-results"
+"""The folder in which runs write their folders by default."""
+
+
+def show_models(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.config.project_file import project_models
+    from pytest_tablebench.reports.models import models_report
+    from pytest_tablebench.results.folder import search_runs
+    from pytest_tablebench.running.model_listing import list_models
+
+    folder = Path.cwd()
+    paths = options.paths or [path for path in [Path(RESULTS)] if path.is_dir()]
+    searches = [search_runs(path) for path in paths]
+    runs = dict.fromkeys(real_path(run) for search in searches for run in search.runs)
+    survey, problems = _survey(options)
+    models, unread = list_models(survey, runs, project_models(folder))
+    problems += [problem for search in searches for problem in search.problems] + unread
+    content = {"models": [model.to_json() for model in models], "problems": problems}
+    return CommandAnswer(models_report(models, problems), content)
+
+
+def _survey(options: argparse.Namespace) -> tuple[Survey | None, list[str]]:
+    """Return the content of the answer store, None without one, and problems with it."""
+    from pytest_tablebench.commands._asking import settings_of
+    from pytest_tablebench.store.upkeep import survey
+
+    folder = settings_of(argparse.Namespace(bench_store=options.bench_store)).store_folder()
+    if folder is None or not folder.is_dir():
+        missing = options.bench_store is not None and folder is not None
+        return None, [f"--bench-store: {folder} does not exist"] if missing else []
+    try:
+        return survey(folder), []
+    except OSError as error:
+        raise SettingsError(f"--bench-store: {folder}: {error.strerror or error}") from None

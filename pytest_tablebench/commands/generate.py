@@ -1,20 +1,144 @@
-"""`tablebench generate WAY TABLES... -o DIR`: questions from tables."""
+"""`tablebench generate`: questions from tables by rule, and what all of its ways share."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._generating import chosen_names, shares, write_folder
+from pytest_tablebench.commands.outputs import check_and_run
 from pytest_tablebench.errors import DataError, writing
-from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.files import real_path
+from pytest_tablebench.util.names import counted, split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import FolderQuestion
+    from pytest_tablebench.generate.folder import Answer, TableSource
     from pytest_tablebench.generate.question_maker import QuestionMaker
+
+
+_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where tables come from.
+
+    Arguments:
+        files: the files to read; a killed command continues only with the same ones.
+        sources: yields the tables; it receives a function to call after each of `count` parts.
+        count: the number of parts, for the progress bar.
+    """
+
+    files: Sequence[Path]
+    sources: Callable[[Callable[[], object]], Iterator[TableSource]]
+    count: int
+
+
+def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
+    """Return the kinds that `--kind` names, or all. Raises `UnknownNameError`."""
+    from pytest_tablebench.running.name_checks import check_names
+
+    chosen = split_names(named) if named else list(names)
+    check_names(kind, chosen, names, f"--{kind}")
+    return chosen
+
+
+def shares(title: str, counts: Mapping[str, int]) -> str:
+    """Return counts by name as one line."""
+    listed = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+    return f"{title}: {listed or 'none'}"
+
+
+def write_folder(
+    options: argparse.Namespace,
+    maker: QuestionMaker,
+    made_with: Mapping[str, Any],
+    origin: Origin | None = None,
+    *,
+    answer: Answer | None = None,
+    then: Callable[[Path], list[str]] | None = None,
+) -> list[str]:
+    """Write the dataset folder; return lines on it.
+
+    `origin` defaults to the tables of the command. `answer` is passed to `write_dataset`. `then`
+    receives the written folder and returns lines on the next steps.
+    """
+    import tqdm
+
+    from pytest_tablebench.generate.folder import write_dataset
+
+    origin = origin or tables_of(options)
+    about = {"seed": options.seed, **made_with, "limit": options.limit}
+    about["files"] = [[str(path), path.stat().st_size] for path in origin.files]
+    problems: list[str] = []
+    with tqdm.tqdm(total=origin.count, unit="file", disable=None, leave=False) as bar:
+        count = write_dataset(
+            options.out,
+            origin.sources(bar.update),
+            maker,
+            made_with=about,
+            limit=options.limit,
+            say=problems.append,
+            answer=answer,
+        )
+    tables = maker.tally.tables
+    left_out = {reason: number for reason, number in tables.items() if reason != "used"}
+    lines = [f"{options.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
+    lines += [shares("tables left out", left_out)] if left_out else []
+    lines += problems[:10]
+    if not count:
+        rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
+        raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
+    return [*lines, *(then or check_and_run)(options.out)]
+
+
+def tables_of(options: argparse.Namespace) -> Origin:
+    """Return the tables that a command names. Raises `DataError` if there is none."""
+    files = list(_table_files(options.tables, options.out))
+    if not files:
+        raise DataError(f"no table in {options.tables[0]}: it needs {', '.join(_KINDS)} files")
+    return Origin(files, partial(_table_sources, files), len(files))
+
+
+def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
+    """Yield the files with tables, in a folder by name, except the files that are written."""
+    from pytest_tablebench.datasets.folder import QUESTION_FILES
+
+    for path in paths:
+        if not path.exists():
+            raise DataError(f"{path} does not exist")
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if file.suffix.lower() not in _KINDS:
+                if file == path:
+                    raise DataError(f"{path}: a table must be a file of {', '.join(_KINDS)}")
+            elif file != path and file.name.lower() in QUESTION_FILES:
+                continue  # the questions of a dataset folder
+            elif file.is_file() and real_path(out) not in real_path(file).parents:
+                yield file
+
+
+def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[TableSource]:
+    """Yield each table of each file; every sheet of a workbook is a table."""
+    from pytest_tablebench.datasets.folder.tables import FolderTables
+    from pytest_tablebench.datasets.folder.workbook import sheet_names
+    from pytest_tablebench.generate.folder import TableSource
+
+    for file in files:
+        names = [file.name]
+        if file.suffix.lower() in {".xlsx", ".xlsm"}:
+            with contextlib.suppress(DataError):  # reading the table raises it again
+                names = [f"{file.name}#{sheet}" for sheet in sheet_names(file)]
+        for name in names:
+            # One reader per table, because it caches its content.
+            yield TableSource(name, partial(FolderTables(file.parent).table, name))
+        tick()
 
 
 def rule_questions(options: argparse.Namespace) -> tuple[list[str], int]:

@@ -1,8 +1,9 @@
-"""What a command answers: a document on the terminal, and the files that options name."""
+"""The answer of a command: a document on the terminal, files that options name, next commands."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.programs import SUITES, program
 
 if TYPE_CHECKING:
     from pytest_tablebench.documents.document import Document
+
 
 TERMINAL = Path("-")
 """The file of `--json` that means the terminal."""
@@ -93,3 +96,17 @@ def write_outputs(options: argparse.Namespace, answer: CommandAnswer) -> Iterato
 
 def _json(answer: CommandAnswer) -> str:
     return dumps(answer.content, indent=2, default=str) + "\n"
+
+
+def check_and_run(folder: Path) -> list[str]:
+    """Return the commands for a dataset folder, one per line."""
+    shown = quoted(folder)
+    return [
+        f"check: {program('tablebench')} check {shown}",
+        f"run: {program('pytest')} --pyargs {SUITES}.test_own --bench-data={shown}",
+    ]
+
+
+def quoted(path: Path) -> str:
+    """Return a path, quoted for a shell."""
+    return shlex.quote(str(path))

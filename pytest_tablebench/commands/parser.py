@@ -111,14 +111,14 @@ def _add_command(
     parser.set_defaults(does=command.get("does"), **command.get("defaults", {}))
     if "ways" in command:
         ways = parser.add_subparsers(required=True, metavar=command["metavar"])
-        for way, described in command["ways"].items():
-            _add_command(ways, way, described, groups, shared)
+        for inner_name, inner in command["ways"].items():
+            _add_command(ways, inner_name, inner, groups, shared)
 
 
 def _arguments(
     arguments: Mapping[str, Any], groups: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a command by their flags; later ones replace those of a group."""
+    """Return the arguments of a command by their flags; a later one replaces one of a group."""
     named: dict[str, Any] = {}
     for flags, fields in arguments.items():
         names = groups[flags[1:]] if flags.startswith("@") else [flags]

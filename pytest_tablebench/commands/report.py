@@ -1,20 +1,24 @@
-"""`tablebench report RUN ...`."""
+"""`tablebench report`, `show`, `compare` and `history`: reports of finished runs."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.commands.outputs import CommandAnswer
+from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
     from pytest_tablebench.papers.report import PaperReport
     from pytest_tablebench.papers.structure import Marks
-    from pytest_tablebench.results import ScoreRow
+    from pytest_tablebench.results import Record, ScoreRow
 
 
 _WIDTH = 10_000
@@ -121,3 +125,80 @@ def _two_runs(options: argparse.Namespace) -> list[str]:
         *(f"note: {printable(text)}" for text in (*comparison.remarks, *problems)),
         f"page: {printable(str(options.page))}",
     ]
+
+
+MOST = 5
+"""The number of cases that are listed if a name is ambiguous."""
+
+
+def show_case(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.case import case_report, unclear_report
+    from pytest_tablebench.results.record import UNCLEAR
+    from pytest_tablebench.results.run import load_run
+
+    run = load_run(options.run)
+    if options.case is None:
+        unclear = [asdict(record) for record in run.records if UNCLEAR in record.flags]
+        return CommandAnswer(unclear_report(run), unclear)
+    record = _find(run.records, options.case)
+    return CommandAnswer(case_report(run, record), asdict(record))
+
+
+def _find(records: tuple[Record, ...], case: str) -> Record:
+    """Return the record of a case; of its repeats the first."""
+    exact = [record for record in records if record.case_id == case]
+    if exact:
+        return exact[0]
+    inside = case.rpartition("[")[2].removesuffix("]") if case.endswith("]") else ""
+    matches = [
+        record
+        for record in records
+        if record.case_id.startswith(case)
+        or (inside and record.case_id.partition("/")[2].replace("/", "-").lower() == inside.lower())
+    ]
+    if len({record.case_id for record in matches}) == 1:
+        return matches[0]
+    if not matches:
+        raise SettingsError(
+            f"unknown case {case!r}; case ids look like "
+            f"{records[0].case_id if records else 'DATASET/EXAMPLE/html/none'}"
+        )
+    names = [record.case_id for record in matches[:MOST]]
+    raise SettingsError(
+        f"{len(matches)} cases begin with {case}: {', '.join(names)}"
+        + (", ..." if len(matches) > MOST else "")
+    )
+
+
+def compare_two(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.claims.compare import compare_runs
+    from pytest_tablebench.reports.comparison import comparison_report
+
+    comparison = compare_runs(
+        options.before,
+        options.after,
+        allow_unlike=options.allow_unlike,
+        corrected=options.corrected,
+        different_judges=options.different_judges,
+    )
+    both = [program("tablebench"), "report", str(options.before), str(options.after)]
+    both += ["--page", "both.html"]
+    both += ["--allow-unlike"] if options.allow_unlike else []
+    both += ["--different-judges"] if options.different_judges else []
+    return CommandAnswer(
+        comparison_report(comparison),
+        comparison.to_json(),
+        lines=[f"each case with both answers: {shlex.join(both)}"],
+    )
+
+
+def show_history(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.claims.history import history_of, read_places_of_runs
+    from pytest_tablebench.reports.history import history_json, history_report
+
+    runs, problems = read_places_of_runs(options.runs, repository=Path.cwd())
+    if not runs:
+        more = f"; and {len(problems) - 5:,} more" if len(problems) > 5 else ""
+        raise DataError(f"no run can be shown: {'; '.join(problems[:5])}{more}")
+    history = history_of(runs)
+    return CommandAnswer(history_report(history, problems), history_json(history, problems))

@@ -16,8 +16,8 @@ DEEP = "[" * 50_000
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        ("audit.audit_gold", ["audit", "run"]),
-        ("merge.merge_parts", ["merge", "run", "-o", "new"]),
+        ("people.audit_gold", ["audit", "run"]),
+        ("rejudge.merge_parts", ["merge", "run", "-o", "new"]),
         ("watch.watch_model", ["watch", "--show"]),
     ],
 )

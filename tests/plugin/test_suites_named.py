@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.commands._suites import check_and_run
+from pytest_tablebench.commands.outputs import check_and_run
 from pytest_tablebench.util import programs
 from pytest_tablebench.util.programs import located, module_name
 

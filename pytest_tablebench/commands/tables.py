@@ -1,4 +1,4 @@
-"""`tablebench complexity TABLES...`: the complexity of tables, and their tokens."""
+"""`tablebench tree`, `convert` and `complexity`: one table, or how complex several are."""
 
 from __future__ import annotations
 
@@ -10,15 +10,121 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
-from pytest_tablebench.commands._generating import tables_of
-from pytest_tablebench.commands.outputs import CommandAnswer
-from pytest_tablebench.errors import DataError, TableError, writing
+from pytest_tablebench.commands.generate import tables_of
+from pytest_tablebench.commands.outputs import CommandAnswer, print_note
+from pytest_tablebench.errors import DataError, SettingsError, TableError, writing
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation
     from pytest_tablebench.papers.table import PaperTable, Value
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
+    from pytest_tablebench.tables.hierarchy.why import Remark
+    from pytest_tablebench.tables.table import Table
+
+
+WORKBOOKS = (".xlsx", ".xlsm")
+PAGES = (".html", ".htm")
+
+
+def show_tree(options: argparse.Namespace) -> CommandAnswer:
+    from pytest_tablebench.reports.complexity import lines_report, tree_report
+    from pytest_tablebench.tables.hierarchy.complexity import complexity
+    from pytest_tablebench.tables.hierarchy.tree import true_tree
+
+    if options.why:
+        remarks = _remarks(options.table, options.sheet)
+        return CommandAnswer(lines_report(remarks), [remark._asdict() for remark in remarks])
+    table = _read_structured(options.table, options.sheet)
+    tree = true_tree(table)
+    headers = [header._asdict() for header in tree.headers]
+    if options.tuples:
+        return CommandAnswer(lines_report(tree.headers), headers)
+    marks = complexity(table)
+    content = {"headers": headers, "complexity": marks._asdict()}
+    return CommandAnswer(tree_report(tree, marks), content)
+
+
+def _remarks(path: Path, sheet: str | None) -> list[Remark]:
+    from pytest_tablebench.tables.hierarchy.html import read_html_grid
+    from pytest_tablebench.tables.hierarchy.why import explain
+    from pytest_tablebench.tables.hierarchy.xlsx import read_xlsx_grid
+
+    _check_kind(path, sheet)
+    if path.suffix.lower() in WORKBOOKS:
+        return explain(read_xlsx_grid(path, sheet=sheet or 0))
+    if path.suffix.lower() in PAGES:
+        return explain(read_html_grid(path, index=0))
+    raise DataError(f"{path}: a CSV file has no structure to explain; --why needs .xlsx or .html")
+
+
+def _check_kind(path: Path, sheet: str | None) -> None:
+    kind = path.suffix.lower()
+    if sheet is not None and kind not in WORKBOOKS:
+        raise DataError(f"{path}: --sheet needs a workbook")
+    if kind not in {*WORKBOOKS, *PAGES, ".csv"}:
+        raise DataError(f"{path}: must be a .xlsx, .html or .csv file")
+
+
+def _read_structured(path: Path, sheet: str | None) -> Table:
+    """Return the table of a file with its header levels. Raises `DataError` or `TableError`."""
+    from pytest_tablebench.tables.table import Table
+
+    _check_kind(path, sheet)
+    kind = path.suffix.lower()
+    if kind in WORKBOOKS:
+        return Table.from_xlsx(path, sheet=sheet or 0, structure=True)
+    if kind in PAGES:
+        return Table.from_html(path, structure=True)
+    return Table.from_csv(path)
+
+
+_FORMATS = {
+    **{name: name for name in ("latex", "html", "markdown", "csv", "json")},
+    "png": "image",
+}
+"""The serializer of each format."""
+
+
+def convert_table(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.serializers import serialize
+
+    if options.to == "png" and options.out is None:
+        raise SettingsError("--to png needs -o FILE")
+    written = options.table if options.sheet is None else f"{options.table}#{options.sheet}"
+    content = serialize(_read_table(written), _FORMATS[options.to])
+    if options.out is None:
+        return str(content).split("\n"), 0
+    pieces = content if isinstance(content, tuple) else (content,)
+    lines = []
+    for number, piece in enumerate(pieces, start=1):
+        path = options.out
+        if len(pieces) > 1:
+            path = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        with writing(f"--out: cannot write {path}"), path.open("xb") as file:
+            file.write(piece if isinstance(piece, bytes) else piece.encode())
+        lines.append(str(path))
+    return lines, 0
+
+
+def _read_table(written: str) -> Table:
+    """Return the table of a file or a sheet as a run reads it; notes go to the standard error."""
+    from pytest_tablebench.datasets.described import SETTINGS_FILE, read_description
+    from pytest_tablebench.datasets.folder import FolderDataset
+    from pytest_tablebench.datasets.folder.tables import split_sheet
+
+    name, sheet = split_sheet(written)
+    file = real_path(Path(name))
+    folder = next((up for up in file.parents[:2] if (up / SETTINGS_FILE).is_file()), file.parent)
+    description, mistakes = read_description(folder)
+    if mistakes:
+        raise DataError(f"{folder / SETTINGS_FILE}: {mistakes[0].text}")
+    tables = FolderDataset(description, "", ".").table_reader(folder)
+    table = tables.table(file.relative_to(folder).as_posix() + (f"#{sheet}" if sheet else ""))
+    for note in tables.notes:
+        print_note(note)
+    return table
 
 
 @dataclass(frozen=True)
