@@ -23,6 +23,7 @@ from pytest_tablebench.documents.formats import (
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.papers.analyses import contrasts, winners
 from pytest_tablebench.papers.analyses.grid import read_scores
+from pytest_tablebench.reports.snapshots import word_diff as diff_words
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.folder import recorded_text
 from pytest_tablebench.results.record import CUTS, UNCLEAR
@@ -30,7 +31,6 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import sheets
-from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
