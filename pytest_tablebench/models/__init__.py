@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-_BUILT_IN = ("tablebench/lexical", SMOLLM2, "tablebench/ocr", "tablebench/scripted:PATH")
+_BUILT_IN = ("tablebench/lexical", SMOLLM2, "tablebench/scripted:PATH")
 
 
 def make_provider(

@@ -127,15 +127,7 @@ class BuiltIns:
             )
 
         register("tablebench", make)
-        register("tablebench/ocr", _reads_pictures)
         register("", make)
-
-
-def _reads_pictures(model: str, settings: Settings) -> Provider:  # noqa: ARG001 - a maker's
-    """Return the OCR model. Callers can import this function, so they call the model."""
-    from pytest_tablebench.models.ocr import OcrModel
-
-    return OcrModel()
 
 
 def _shows_nothing(table: Table) -> str:  # noqa: ARG001 - whatever it is
