@@ -36,7 +36,7 @@ from pytest_tablebench.metrics import METRICS, Judgement, Score, may_be_unclear
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Provider, Reply, Request
-from pytest_tablebench.models.lexical import LexicalModel
+from pytest_tablebench.models.lexical.model import LexicalModel
 from pytest_tablebench.serializers.content import Content, Image
 from pytest_tablebench.strategies import (
     TOOLS,

@@ -79,7 +79,7 @@ def make_provider(
         return LiteLLMModel(model=name, api_base=api_base, timeout=timeout, max_reply=max_reply)
     kind, colon, path = name.removeprefix("tablebench/").partition(":")
     if kind == "lexical" and not colon:
-        from pytest_tablebench.models.lexical import LexicalModel
+        from pytest_tablebench.models.lexical.model import LexicalModel
 
         return LexicalModel()
     if kind == "scripted" and path:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.models.base import Message, Provider, Reply, Request
-from pytest_tablebench.models.lexical import LexicalModel
+from pytest_tablebench.models.lexical.model import LexicalModel
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table
@@ -292,7 +292,7 @@ def test_model_text_is_not_evaluated(tmp_path):
 
 def test_importing_the_model_loads_no_heavy_library():
     script = (
-        "import sys; import pytest_tablebench.models.lexical;"
+        "import sys; import pytest_tablebench.models.lexical.model;"
         "print(sorted({'pandas', 'numpy', 'litellm', 'spacy', 'pytest'} & set(sys.modules)))"
     )
     run = subprocess.run(

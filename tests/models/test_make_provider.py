@@ -31,7 +31,7 @@ def test_the_default_time_limit_is_120_seconds() -> None:
 
 
 def test_the_name_of_the_lexical_model_makes_it() -> None:
-    from pytest_tablebench.models.lexical import LexicalModel
+    from pytest_tablebench.models.lexical.model import LexicalModel
 
     assert isinstance(make_provider("tablebench/lexical"), LexicalModel)
 

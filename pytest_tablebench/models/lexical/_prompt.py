@@ -154,9 +154,8 @@ def _read_markdown(text: str) -> tuple[Lines, int] | None:
     if not head.startswith("|") or not _RULE.fullmatch(rule):
         return None
     lines = [head, *(line for line in body.split("\n") if line.startswith("|"))]
-    return [line.strip().removeprefix("|").removesuffix("|").split("|") for line in lines], len(
-        text
-    )
+    cells = [line.strip().removeprefix("|").removesuffix("|").split("|") for line in lines]
+    return cells, len(text)
 
 
 def _read_csv(text: str) -> tuple[Lines, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -119,14 +119,14 @@ class TableQuestion:
         """Return the heading of a column in one line."""
         return " ".join(str(self.table.header[column]).replace("\\n", " ").split())
 
-    def numbers(self, column: int) -> list[Fraction] | None:
-        """Return the numbers of a column; None if it has other cells."""
-        numbers = [cell_number(self.table.rows[row][column]) for row in self.rows]
-        return (
-            [number for number in numbers if number is not None]
-            if all(number is not None for number in numbers)
-            else None
-        )
+    def numbers(self, column: int, rows: Sequence[int] = ()) -> dict[int, Fraction]:
+        """Return the numbers of a column, by row; without `rows`, of all that count."""
+        cells = {row: cell_number(self.table.rows[row][column]) for row in rows or self.rows}
+        return {row: number for row, number in cells.items() if number is not None}
+
+    def is_numeric(self, column: int) -> bool:
+        """Return whether a column contains only numbers."""
+        return len(self.numbers(column)) == len(self.rows)
 
     def named(self, *without: frozenset[str]) -> list[int]:
         """Return the columns that the question names, without those that a longer name contains."""
@@ -157,58 +157,33 @@ def table_question(text: str, table: Table) -> TableQuestion:
     return TableQuestion(table, words, explained, columns, rows)
 
 
-def _aggregate(
-    question: TableQuestion, trigger: frozenset[str]
-) -> tuple[int, list[Fraction]] | None:
-    """Return the one numeric column that a question aggregates over all rows."""
-    if trigger.isdisjoint(question.words) or len(question.rows) < 2:
-        return None
-    for column in question.named():
-        words = question.columns[column] or frozenset()
-        if trigger.isdisjoint(set(question.words) - words):
-            continue  # the word belongs to the heading: `Total`
-        # Other headings may be named as the things that are counted: `of all routes`.
-        others = frozenset[str]().union(*filter(None, question.columns))
-        if question.rest(trigger, others) or len(question.named()) > 2:
-            continue
-        numbers = question.numbers(column)
-        if numbers is not None and len(numeric_named(question)) == 1:
-            has_total = len(numbers) > 2 and sum(numbers[:-1]) == numbers[-1]  # in any language
-            return column, numbers[:-1] if has_total else numbers
-    return None
-
-
-def numeric_named(question: TableQuestion) -> list[int]:
-    """Return the named columns that contain only numbers."""
-    return [column for column in question.named() if question.numbers(column) is not None]
-
-
 def _cells(question: TableQuestion, *columns: int) -> tuple[tuple[int, int, int], ...]:
     return tuple((0, row, column) for row in question.rows for column in columns)
 
 
-def _sum(question: TableQuestion) -> Derived | None:
-    aggregate = _aggregate(question, SUM)
-    if aggregate is None:
+def _aggregate(question: TableQuestion) -> Derived | None:
+    """Compute the sum or the mean of the one numeric column that a question aggregates."""
+    rule, trigger = ("mean", MEAN) if SUM.isdisjoint(question.words) else ("sum", SUM)
+    named = question.named()
+    numeric = [column for column in named if question.is_numeric(column)]
+    if len(question.rows) < 2 or len(numeric) != 1 or len(named) > 2:
         return None
-    column, numbers = aggregate
-    if not MEAN.isdisjoint(question.rest(question.columns[column])):
+    [column] = numeric
+    # Other headings may be named as the things that are counted: `of all routes`.
+    others = frozenset[str]().union(*filter(None, question.columns))
+    if (
+        trigger.isdisjoint(set(question.words) - (question.columns[column] or frozenset()))
+        or question.rest(trigger, others)
+        or (rule == "sum" and not MEAN.isdisjoint(question.rest(question.columns[column])))
+    ):
         return None
-    total = sum(numbers, Fraction())
-    text = f"the sum of {question.heading(column)!r} over {len(numbers)} rows is"
-    shown = shown_number(total)
-    return Derived("sum", f"{text} {shown}", shown, total, _cells(question, column))
-
-
-def _mean(question: TableQuestion) -> Derived | None:
-    aggregate = _aggregate(question, MEAN)
-    if aggregate is None or not SUM.isdisjoint(question.words):
-        return None
-    column, numbers = aggregate
-    mean = sum(numbers, Fraction()) / len(numbers)
-    text = f"the mean of {question.heading(column)!r} over {len(numbers)} rows is"
-    shown = shown_number(mean)
-    return Derived("mean", f"{text} {shown}", shown, mean, _cells(question, column))
+    numbers = list(question.numbers(column).values())
+    if len(numbers) > 2 and sum(numbers[:-1]) == numbers[-1]:  # a total, in any language
+        numbers.pop()
+    number = sum(numbers, Fraction()) / (len(numbers) if rule == "mean" else 1)
+    shown = shown_number(number)
+    text = f"the {rule} of {question.heading(column)!r} over {len(numbers)} rows is {shown}"
+    return Derived(rule, text, shown, number, _cells(question, column))
 
 
 def _count(question: TableQuestion) -> Derived | None:
@@ -218,7 +193,7 @@ def _count(question: TableQuestion) -> Derived | None:
     named = question.named()
     if len(named) != 1 or question.rest(question.columns[named[0]]):
         return None
-    if question.numbers(named[0]) is not None:
+    if question.is_numeric(named[0]):
         return None  # `how many goals` asks for a sum
     labels = {normal_form(question.table.rows[row][named[0]]) for row in question.rows}
     if len(labels) != len(question.rows) or "" in labels:
@@ -235,7 +210,7 @@ def _extreme(question: TableQuestion) -> Derived | None:
     if len(high) + len(low) != 1 or not words & {"which", "what", "who"}:
         return None
     trigger = frozenset(high | low)
-    numeric = numeric_named(question)
+    numeric = [column for column in question.named() if question.is_numeric(column)]
     labels = [column for column in question.named() if column not in numeric]
     if len(numeric) != 1 or len(labels) != 1:
         return None
@@ -244,9 +219,9 @@ def _extreme(question: TableQuestion) -> Derived | None:
         return None
     if not _asks_for(question, label):
         return None
-    numbers = question.numbers(column) or []
-    best = max(numbers) if high else min(numbers)
-    rows = [row for row, number in zip(question.rows, numbers, strict=True) if number == best]
+    numbers = question.numbers(column)
+    best = max(numbers.values()) if high else min(numbers.values())
+    rows = [row for row, number in numbers.items() if number == best]
     if len(rows) != 1:
         return None
     answer = str(question.table.rows[rows[0]][label])
@@ -300,21 +275,12 @@ def _labels(question: TableQuestion) -> Iterator[tuple[int, int, frozenset[str]]
                 yield row, column, frozenset(words)
 
 
-RULES: Sequence[Callable[[TableQuestion], Derived | None]] = (
-    _sum,
-    _mean,
-    _count,
-    _extreme,
-    _lookup,
-)
-"""The rules; each returns None unless it is sure of its reading."""
-
-
 def derive(question: str, table: Table) -> Derived | None:
     """Return the answer of the rules, None if none is sure or if two differ."""
     width = len(table.header)
     if not width or any(len(row) != width for row in table.rows):
         return None
     matched = table_question(question, table)
-    answers = [answer for rule in RULES if (answer := rule(matched)) is not None]
+    rules = (_aggregate, _count, _extreme, _lookup)  # each is None unless it is sure
+    answers = [answer for rule in rules if (answer := rule(matched)) is not None]
     return answers[0] if len({answer.answer for answer in answers}) == 1 else None

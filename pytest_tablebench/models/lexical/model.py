@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from pytest_tablebench.metrics.normal_form import shown_number, words_of
@@ -14,7 +14,6 @@ from pytest_tablebench.models.lexical.rules import (
     MEAN,
     SUM,
     TableQuestion,
-    cell_number,
     derive,
     heading_words,
     table_question,
@@ -40,7 +39,10 @@ class LexicalModel:
     def complete(self, request: Request) -> Reply:
         """Answer one request; no text makes it fail."""
         prompt = request.text
-        text = answer(prompt)
+        shown = find_table(prompt)
+        text = _answer(prompt, shown)
+        if MARKER in prompt[: shown.start] or MARKER in prompt[shown.end :]:
+            text = f"{MARKER} {text}"
         return Reply(
             text=text,
             finish_reason="stop",
@@ -50,18 +52,8 @@ class LexicalModel:
         )
 
 
-def answer(prompt: str) -> str:
-    """Return the one-line answer to a prompt's last question about its last table.
-
-    If the prompt asks for the marker, the answer follows it.
-    """
-    shown = find_table(prompt)
-    answer = _answer(prompt, shown)
-    asks = MARKER in prompt[: shown.start] or MARKER in prompt[shown.end :]
-    return f"{MARKER} {answer}" if asks else answer
-
-
 def _answer(prompt: str, shown: PromptTable) -> str:
+    """Return the one-line answer to a prompt's last question about its last table."""
     question = find_question(prompt, shown)
     if question.verdicts is not None:
         is_true = shown.table is not None and supports(question.text, shown.table)
@@ -119,11 +111,6 @@ def _by_heading(question: TableQuestion, without: set[int]) -> list[int]:
     return sorted(columns, key=lambda column: ranks[column])
 
 
-def _numbers(question: TableQuestion, column: int, rows: Iterable[int]) -> dict[int, Fraction]:
-    cells = {row: cell_number(question.table.rows[row][column]) for row in rows}
-    return {row: number for row, number in cells.items() if number is not None}
-
-
 def guess(text: str, table: Table) -> str:
     """Return the best guess, which may be empty."""
     question = table_question(text, table)
@@ -132,26 +119,22 @@ def guess(text: str, table: Table) -> str:
     matched, hits = _best_rows(question)
     columns = _by_heading(question, hits)
     words = set(question.words)
-    numeric = [column for column in columns if len(_numbers(question, column, question.rows)) > 1]
+    numeric = [column for column in columns if len(question.numbers(column)) > 1]
     if numeric and words & (HIGH | LOW):
         return _extreme(question, _by_heading(question, set()))
     if numeric and words & (SUM | MEAN):
-        values = list(_numbers(question, numeric[0], matched or question.rows).values())
+        values = question.numbers(numeric[0], matched).values()
         total = sum(values, Fraction())
         return number_text(total / (len(values) or 1) if words & MEAN else total)
-    if question.words[:2] == ("how", "many") or question.words[:1] == ("count",):
-        is_cell = len(matched) == 1 and columns[:1] == numeric[:1]
-        return (
-            str(table.rows[matched[0]][numeric[0]])
-            if is_cell
-            else str(len(matched or question.rows))
-        )
+    counts = question.words[:2] == ("how", "many") or question.words[:1] == ("count",)
+    if counts and (len(matched) != 1 or columns[:1] != numeric[:1]):
+        return str(len(matched or question.rows))
     return str(table.rows[(matched or question.rows)[0]][columns[0]])
 
 
 def _extreme(question: TableQuestion, columns: Sequence[int]) -> str:
     """Return the first named column of the row with the extreme of the named numbers after it."""
-    by_column = {column: _numbers(question, column, question.rows) for column in columns}
+    by_column = {column: question.numbers(column) for column in columns}
     numeric = [column for column in columns if len(by_column[column]) > 1]
     named = [column for column in columns if question.columns[column]]
     measure = next((column for column in reversed(named) if column in numeric), numeric[0])
