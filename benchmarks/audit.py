@@ -33,7 +33,7 @@ from pytest_tablebench.metrics.normal_form import number_in, shown_number
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.scoring import asked_by, judge_example
+from pytest_tablebench.running.scorer import Scorer, asked_by
 from pytest_tablebench.tables.table import Table
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared/data"
@@ -184,7 +184,7 @@ def is_right(
 ) -> tuple[bool, float, Any]:
     """Score a reply as a run does."""
     form = asked_by(registry, name, "direct").about(example)
-    judged = judge_example(registry, form, reply, example, compat="fixed")
+    judged = Scorer(registry).score(form, example, reply)
     value = 0.0 if judged.score is None else judged.score.value
     return value >= registry.datasets[name].threshold, value, judged.prediction
 

@@ -23,7 +23,7 @@ from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.models import LiteLLMModel, Message, Request, make_provider
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.perturbations import GRID
@@ -31,11 +31,9 @@ from pytest_tablebench.tables.perturbations import GRID
 
 def performance(dataset: str, replies: Sequence[tuple[Example, str]], compat: Compat) -> float:
     registry = builtin_registry()
-    found = registry.datasets[dataset]
+    found, scorer = registry.datasets[dataset], Scorer(registry, compat=compat)
     scores = [
-        judge_reply(
-            registry, found, reply, example.references, compat=compat, **example.context
-        ).score
+        scorer.score_text(found, reply, example.references, **example.context).score
         for example, reply in replies
     ]
     return fsum(score.value for score in scores if score is not None) / len(scores)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         assert_score,
         assert_token_f1,
     )
-    from pytest_tablebench.running.scoring import score_answer
+    from pytest_tablebench.running.scorer import score_answer
     from pytest_tablebench.serializers import serialize
     from pytest_tablebench.tables.perturbations import perturb
     from pytest_tablebench.tables.table import Table
@@ -106,7 +106,7 @@ __getattr__ = lazily(
         "papers.analyses.analyse": ("analyse",),
         "claims.gates": ("judge_gates",),
         "results.run": ("read_run",),
-        "running.scoring": ("score_answer",),
+        "running.scorer": ("score_answer",),
         "serializers": ("serialize",),
         "tables.table": ("Table",),
     },

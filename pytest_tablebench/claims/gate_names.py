@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.datasets import cluster_of
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.perturbing import changes_answers
-from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
+from pytest_tablebench.running.scorer import MEMORY, asked_by, converses
 from pytest_tablebench.strategies import PARSED, named_strategy
 from pytest_tablebench.util.names import known_names, unknown_name
 
@@ -93,9 +92,7 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
                 perfect_reply = json.dumps([perfect_reply] * len(task.dataset.versions(example)))
             for reply in (perfect_reply, ""):
                 try:
-                    scored = judge_example(
-                        registry, task, reply, example, compat=runner.settings.compat
-                    ).score
+                    scored = runner.scorer.score(task, example, reply).score
                 except Exception:  # its case reports the error
                     return None
                 parts |= dict.fromkeys(scored.parts if scored else ())

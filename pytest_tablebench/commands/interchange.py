@@ -131,12 +131,12 @@ def _helm_score(
     HELM's files lack FinQA's tables and printed answers, so the part that needs them is left out.
     """
     from pytest_tablebench.running.builtins import builtin_registry
-    from pytest_tablebench.running.scoring import judge_reply
+    from pytest_tablebench.running.scorer import Scorer
 
     registry = builtin_registry()
     dataset = registry.datasets[dataset_name]
     context = {"table": None, "answer": ""} if dataset_name == "finqa" else {}
-    judged = judge_reply(registry, dataset, reply, references, compat=compat, **context)
+    judged = Scorer(registry, compat=compat).score_text(dataset, reply, references, **context)
     score = judged.score
     if score is None:
         raise SettingsError(f"dataset {dataset_name!r} has no metric")

@@ -22,6 +22,7 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running._prompt_reading import PromptReading
+from pytest_tablebench.running._requests import request_of, whole_messages
 from pytest_tablebench.running.answer import (
     answer_of,
     replaced_facts,
@@ -31,14 +32,14 @@ from pytest_tablebench.running.answer import (
     turns_of,
     unanswered,
 )
-from pytest_tablebench.running.judging import Scorer, not_judged, request_of, whole_messages
+from pytest_tablebench.running.scorer import Scorer, not_judged, of_metric
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.models import Request
-    from pytest_tablebench.running._route import Route
+    from pytest_tablebench.running._requests import Route
     from pytest_tablebench.running.case import CaseRun
     from pytest_tablebench.strategies import Strategy, Task
 
@@ -164,7 +165,7 @@ class ConversationDriver:
             if run.is_prompt_cut and number == 0:
                 run.prompt = shown_by(request.messages)
             return request, route
-        about = self.scorer.about(case, run.example)
+        about = of_metric(self.scorer.form(case, run.example).metric)
         route = self.conversations.route(self.model(run, step), about)
         return request_of(route, case, step, about, steps_done(run.judging)), route
 

@@ -13,7 +13,7 @@ from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber, table_perturber
-from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.running.scorer import asked_by
 from pytest_tablebench.serializers.content import (
     Content,
     Marks,

@@ -22,7 +22,7 @@ from pytest_tablebench.results import Outcome, Record, outcome_of_score
 from pytest_tablebench.results.message import Finding, with_checks
 from pytest_tablebench.results.record import ASSERTION, reaches
 from pytest_tablebench.running.answer import no_answer_reason, step_records
-from pytest_tablebench.running.scoring import score_fields, score_flags
+from pytest_tablebench.running.scorer import score_fields, score_flags
 from pytest_tablebench.serializers.content import Content, digest_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.correcting import Correcting
-    from pytest_tablebench.running.judging import Scorer
+    from pytest_tablebench.running.scorer import Scorer
 
 _SPENT = ("prompt_tokens", "completion_tokens", "cost_usd")
 _OF_ANSWER = (*_SPENT, "latency_s", "reasoning_tokens", "reply_limit", "served", "from_store")
@@ -229,7 +229,8 @@ class CaseRun:
         """
         try:
             if self.score is not None:
-                self.prediction, _ = self.runner.scorer.texts(*self._reply(answer))
+                form, example, text = self._reply(answer)
+                self.prediction, _ = self.runner.scorer.texts(form, text, example.references)
             elif isinstance(self.unscored, NotJudgedError):
                 self.error = self.unscored
             elif self.unscored is not None:
@@ -260,10 +261,10 @@ class CaseRun:
         with contextlib.suppress(DataError):  # without its example the record has no tags
             self.example = self.example or self.runner.example(self.case)
 
-    def _reply(self, answer: Answer) -> tuple[Case, Example, str]:
+    def _reply(self, answer: Answer) -> tuple[AskedDataset, Example, str]:
         if self.example is None:
             raise SettingsError(f"{self.id}: request the answer before judging it")
-        return self.case, self.example, answer.text
+        return self.asked, self.example, answer.text
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
         """Return the score of an answer, from 0 to 1, without recording it.

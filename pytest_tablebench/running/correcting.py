@@ -14,16 +14,16 @@ from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
 from pytest_tablebench.results.corrections import Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record, reaches
 from pytest_tablebench.running.correction_files import FLAG, CorrectionFile
-from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.perturbing import scored_example
+from pytest_tablebench.running.scorer import converses
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Example, Source
+    from pytest_tablebench.datasets import AskedDataset, Example, Source
     from pytest_tablebench.metrics import Score
     from pytest_tablebench.results.corrections import Correction
-    from pytest_tablebench.running.judging import Scorer
+    from pytest_tablebench.running.scorer import Scorer
 
 
 def load_corrections(file: CorrectionFile) -> Corrections:
@@ -178,7 +178,7 @@ class Correcting:
         if text is None or record.score is None:
             return {}
         examples = [self._perturbed(record.perturbation, other, plain) for other in examples]
-        scores = [self._score(record, text, example) for example in examples]
+        scores = [self._score(form, text, example) for example in examples]
         values = [score.parts.get(record.part or "", score.value) for score in scores]
         best = values.index(max(values))
         return {
@@ -201,9 +201,9 @@ class Correcting:
             raise NotCorrectableError("its perturbation depends on the gold")
         return perturbed
 
-    def _score(self, record: Record, text: str, example: Example) -> Score:
+    def _score(self, form: AskedDataset, text: str, example: Example) -> Score:
         try:
-            scored = self.scorer.score(record, example, text).score
+            scored = self.scorer.score(form, example, text).score
         except Exception:  # a user's metric may raise anything
             scored = None
         if scored is None:

@@ -9,7 +9,8 @@ from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._limits import stored
-from pytest_tablebench.running.judging import request_of
+from pytest_tablebench.running._requests import request_of
+from pytest_tablebench.running.scorer import of_metric
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
@@ -74,7 +75,7 @@ class JudgeQuestions:
             ran = store.get_execution(step.key()) if store is not None else None
             self.unknown += self._weight * (ran is None)
             return ran
-        about = self._runner.scorer.about(case, example)
+        about = of_metric(self._runner.scorer.form(case, example).metric)
         route = models.route(step.model or self.judge, about)
         settlement = stored(request_of(route, case, step, about, number), route.limits, store)
         request, reply = settlement.request, settlement.reply

@@ -18,7 +18,7 @@ from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.models.gguf import PREFIX
 from pytest_tablebench.running.correction_files import option_file
 from pytest_tablebench.running.name_checks import check_names
-from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.running.scorer import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table

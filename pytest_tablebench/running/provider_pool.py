@@ -22,8 +22,7 @@ from pytest_tablebench.models import (
 )
 from pytest_tablebench.running._limits import limit_of, limits_of, room_for
 from pytest_tablebench.running._model_facts import Refusals, Resolutions
-from pytest_tablebench.running._prompt_cut import RESERVED_TOKENS
-from pytest_tablebench.running._route import Route
+from pytest_tablebench.running._requests import RESERVED_TOKENS, Route
 from pytest_tablebench.running.endpoints import endpoint, key_fault
 
 if TYPE_CHECKING:

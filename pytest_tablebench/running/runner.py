@@ -28,9 +28,14 @@ from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.correction_files import correction_files
-from pytest_tablebench.running.judging import Scorer, metric_params, of_metric, prompt_digest
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.running.scorer import (
+    Scorer,
+    asked_by,
+    metric_params,
+    of_metric,
+    prompt_digest,
+)
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:

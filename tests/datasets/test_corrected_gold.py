@@ -9,7 +9,7 @@ import pytest
 from pytest_tablebench.datasets import AskedDataset, Example, asked_dataset
 from pytest_tablebench.datasets.answers import NotCorrectableError, answer_context, with_answers
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.scoring import judge_example
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.tables.table import Table
 
 TABLE = Table(["Name", "Age", "Since"], [["Ada", "36", "2020-03-02"], ["Bo", "41", "n/a"]])
@@ -24,7 +24,7 @@ def example(*references: str, metric: str | None = None, **context: Any) -> Exam
 
 
 def score(form: AskedDataset, reply: str, changed: Example) -> float:
-    scored = judge_example(REGISTRY, form.about(changed), reply, changed, compat="fixed").score
+    scored = Scorer(REGISTRY).score(form.about(changed), changed, reply).score
     assert scored is not None
     return scored.value
 

@@ -7,17 +7,15 @@ import pytest
 from pytest_tablebench.datasets import TableQuestions, table_question
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.tables.table import Table
 
 PRICES = Table(("product", "price"), (("tea", "2.40"), ("coffee", "3.10")))
 
 
 def judge(dataset, example, reply):
-    judged = judge_reply(
-        builtin_registry(), dataset, reply, example.references, compat="fixed", **example.context
-    )
-    return judged.score
+    scorer = Scorer(builtin_registry())
+    return scorer.score_text(dataset, reply, example.references, **example.context).score
 
 
 def questions_of(*args, metric="exact_match", **options):

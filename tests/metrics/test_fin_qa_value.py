@@ -6,7 +6,7 @@ import pytest
 
 from pytest_tablebench import score
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.scoring import asked_by
+from pytest_tablebench.running.scorer import asked_by
 
 
 @pytest.mark.parametrize(

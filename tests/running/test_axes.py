@@ -16,7 +16,7 @@ from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.plan import plan_model
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.tables.table import Table
 
@@ -145,7 +145,7 @@ def test_a_dataset_chooses_the_number_that_is_its_score():
     mine.metric = "two"
 
     def scored() -> Score | None:
-        return judge_reply(found, mine, "x", ["x"], compat="fixed").score
+        return Scorer(found).score_text(mine, "x", ["x"]).score
 
     assert scored() == Score(0.75, {"em": 0.0, "f1": 0.75, "bleu": 40}, "f1")
     for name in ("bleu", "rouge"):

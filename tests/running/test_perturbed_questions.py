@@ -20,7 +20,7 @@ from pytest_tablebench.metrics import Metric, Score, score
 from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.perturbing import example_perturber
-from pytest_tablebench.running.scoring import asked_by, graded, judge_example
+from pytest_tablebench.running.scorer import Scorer, asked_by
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
@@ -151,12 +151,11 @@ def test_the_former_answer_is_a_part_of_the_score(reply: str, score: int, memory
     plain = SOURCE.example(LOOKUP)
     example = changed(plain, "counterfactual")
     said = {"old": plain.references[0], "new": example.references[0]}.get(reply, reply)
-    judged = judge_example(
-        builtin_registry(), AskedDataset(Starter()), said, example, compat="fixed"
-    )
+    scorer, form = Scorer(builtin_registry()), AskedDataset(Starter())
+    judged = scorer.score(form, example, said)
     assert judged.score is not None
     assert (judged.score.value, judged.score.parts["memory"]) == (score, memory)
-    usual = judge_example(builtin_registry(), AskedDataset(Starter()), said, plain, compat="fixed")
+    usual = scorer.score(form, plain, said)
     assert usual.score is not None
     assert "memory" not in usual.score.parts
     assert elsewhere(said, example) == judged.score
@@ -175,7 +174,7 @@ def elsewhere(said: str, example: Example, metric: Metric | None = None) -> Scor
     own = asked_by(registry, "starter", "direct")
     if metric is not None:
         registry.metrics[str(own.metric)] = metric
-    conversation = graded(registry, own, said, example, compat="fixed")
+    conversation = Scorer(registry).graded(own, example, said)
     try:
         step = next(conversation)
         while True:

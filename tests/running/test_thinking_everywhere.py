@@ -13,8 +13,7 @@ from pytest_tablebench import Table
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.judging import converses
-from pytest_tablebench.running.scoring import asked_by, judge_reply, processed_texts
+from pytest_tablebench.running.scorer import Scorer, asked_by, converses
 from pytest_tablebench.strategies import Said, asked_about
 from tests.strategies.driving import task
 from tests.support.thinking_replies import THOUGHTS
@@ -82,12 +81,12 @@ def conversation(name: str, strategy: str, make: Callable[[str], Reply]) -> tupl
 @pytest.mark.parametrize("strategy", REPLIES)
 def test_the_answer_and_its_score_are_those_without_thoughts(strategy: str) -> None:
     registry = builtin_registry()
-    wrong, scored = [], 0
+    scorer, wrong, scored = Scorer(registry), [], 0
     for name in registry.datasets:
         asked = asked_by(registry, name, strategy)
         plain, sent = conversation(name, strategy, Reply)
         references = [next((ANSWERS[key] for key in ANSWERS if name.startswith(key)), "41")]
-        read = processed_texts(registry, asked, plain.text, references, "fixed")
+        read = scorer.texts(asked, plain.text, references)
         metric = str(asked.metric)
         # What a judge or a program scores, and rules of an example, need more than two texts.
         is_scored = not (converses(registry.metrics.get(metric)) or asked.several)
@@ -98,12 +97,12 @@ def test_the_answer_and_its_score_are_those_without_thoughts(strategy: str) -> N
             same = (thought.text, thought.flags, thought_sent) == (plain.text, plain.flags, sent)
             # What records keep is the whole reply, which is read the same once more.
             kept = thought.text if thought.raw is None else thought.raw
-            same &= processed_texts(registry, asked, kept, references, "fixed") == read
+            same &= scorer.texts(asked, kept, references) == read
             if strategy == "direct" and not asked.several:
                 assert kept.endswith(make(plain.text).written)
             if is_scored:
                 first, second = (
-                    judge_reply(registry, asked, text, references, compat="fixed", **context)
+                    scorer.score_text(asked, text, references, **context)
                     for text in (plain.text, kept)
                 )
                 scored += 1

@@ -13,7 +13,7 @@ from pytest_tablebench.datasets import Dataset, Example
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.scoring import judge_reply
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.serializers import Image
 from pytest_tablebench.strategies import Conversation, Direct, Said, Task, asked_about, texts_of
 
@@ -127,5 +127,5 @@ class Versions(Dataset):
 
 def test_replies_are_read_one_by_one_and_references_only_cleaned() -> None:
     text = '["[Final Answer]: ANN", "none"]'
-    found = judge_reply(builtin_registry(), Versions(), text, ["Ann"], compat="fixed")
+    found = Scorer(builtin_registry()).score_text(Versions(), text, ["Ann"])
     assert (found.prediction, found.references) == (["ann", ""], ("ann",))

@@ -13,7 +13,7 @@ from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_records
 from pytest_tablebench.running.asking import ModelClient
-from pytest_tablebench.running.judging import of_metric
+from pytest_tablebench.running.scorer import of_metric
 from pytest_tablebench.serializers.content import digest_of
 
 

@@ -32,7 +32,6 @@ from pytest_tablebench.running.correcting import (
     load_corrections,
 )
 from pytest_tablebench.running.correction_files import option_file
-from pytest_tablebench.running.judging import Scorer
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.pricing import AskPlan
 from pytest_tablebench.running.rejudge._judge import judge_client, totals_with
@@ -44,6 +43,7 @@ from pytest_tablebench.running.rejudge._replay import (
     rescorable,
     under,
 )
+from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.util.names import counted
 
 

@@ -38,10 +38,15 @@ from pytest_tablebench.results.record import (
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts
 from pytest_tablebench.running.asking import CaseAsk, ModelClient
-from pytest_tablebench.running.judging import Scorer, not_judged, of_metric
 from pytest_tablebench.running.perturbing import scored_example
 from pytest_tablebench.running.rejudge._judge import with_judge_steps
-from pytest_tablebench.running.scoring import score_fields, score_flags
+from pytest_tablebench.running.scorer import (
+    Scorer,
+    not_judged,
+    of_metric,
+    score_fields,
+    score_flags,
+)
 from pytest_tablebench.strategies import PARSED, texts_of
 from pytest_tablebench.util.names import shortened
 
@@ -294,17 +299,17 @@ class Replay:
     def _reply(
         self, record: Record, example: Example, compat: Compat, judged: _JudgeSteps
     ) -> Generator[Any, Any, tuple[Score, Any]]:
-        scorer, question = replace(self._scorer, compat=compat), (record, example, str(record.raw))
+        scorer, reply = replace(self._scorer, compat=compat), str(record.raw)
         form = scorer.form(record, example)
-        is_datasets = record.metric in {None, form.metric}
-        conversation = scorer.begin(*question) if is_datasets else None
+        if record.metric not in {None, form.metric}:  # the suite named another metric
+            prediction, _ = scorer.texts(form, reply, example.references)
+            return scorer.score_by(str(record.metric), form, example, reply), prediction
+        conversation = scorer.begin(record, example, reply)
         if conversation is not None:
-            prediction, _ = scorer.texts(*question)
+            prediction, _ = scorer.texts(form, reply, example.references)
             score = yield from self._judgement(conversation, record, of_metric(form.metric), judged)
             return score, prediction
-        scored = scorer.score(*question)
-        if record.metric is not None and not is_datasets:  # the suite named another metric
-            scored = replace(scored, score=scorer.score_by(record.metric, *question))
+        scored = scorer.score(form, example, reply)
         if scored.score is None:
             raise SettingsError(f"dataset {record.dataset!r} has no metric")
         return scored.score, scored.prediction
