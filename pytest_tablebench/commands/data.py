@@ -156,15 +156,13 @@ def _of_corrections(dataset: Dataset, folder: Path) -> Iterator[Problem]:
     """Yield the mistakes in the file of corrections that a dataset folder names."""
     from pytest_tablebench.datasets import Problem
     from pytest_tablebench.errors import TableBenchError
-    from pytest_tablebench.running.correction_files import folder_file
+    from pytest_tablebench.running.correcting import correction_problems, folder_file
 
     try:
         file = folder_file(dataset, folder)
         if file is None:
             return
-        from pytest_tablebench.running.correcting import correction_problems, load_corrections
-
-        corrections = load_corrections(file)
+        corrections = file.read()
     except SettingsError as error:
         settings, _, message = str(error).partition(": ")
         yield Problem(settings, None, "", message)

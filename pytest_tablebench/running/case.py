@@ -344,10 +344,7 @@ class CaseRun:
         if isinstance(self.error, NotJudgedError):
             facts["parts"] = dict(self.error.parts)
         record, correcting = made_record(checks, facts), self.runner.correcting
-        if correcting is None:
-            return record
-        text = answer.text if answer and self.answered else None
-        return correcting.corrected(record, text, answer.parts if answer else {})
+        return record if correcting is None else correcting.corrected(record)
 
     def _scored(self, answer: Answer) -> dict[str, Any]:
         """Return the fields of the record about the score; without a metric, tests decide it."""

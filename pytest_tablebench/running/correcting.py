@@ -3,76 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.datasets.answers import NotCorrectableError, with_answers
-from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
+from pytest_tablebench.errors import DataError, SettingsError, TableBenchError, TableError
 from pytest_tablebench.results.corrections import Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record, reaches
-from pytest_tablebench.running.correction_files import FLAG, CorrectionFile
 from pytest_tablebench.running.perturbing import scored_example
 from pytest_tablebench.running.scorer import converses
+from pytest_tablebench.strategies import PARSED
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import AskedDataset, Example, Source
+    from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source
+    from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
+    from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.corrections import Correction
     from pytest_tablebench.running.scorer import Scorer
 
-
-def load_corrections(file: CorrectionFile) -> Corrections:
-    """Read a file of corrections. Raises `SettingsError` that names the option or the folder."""
-    try:
-        corrections = read_corrections(file.path)
-    except SettingsError as error:
-        raise SettingsError(f"{file.place}: {error}") from None
-    if file.dataset is None:
-        return corrections
-    items = [item for item in corrections.by_example.values() if item.dataset == file.dataset]
-    if not items:
-        raise SettingsError(
-            f"{file.place}: {file.name} contains no correction of {file.dataset}; "
-            f"its column dataset must have this name"
-        )
-    return Corrections.of(items)
+FLAG = "--bench-corrections"
 
 
-def join_corrections(files: Iterable[CorrectionFile]) -> Corrections:
-    """Return the union of files, of which no two are about the same dataset.
-
-    Raises `SettingsError` as `load_corrections` does.
-    """
-    return Corrections.of(
-        chain.from_iterable(load_corrections(file).by_example.values() for file in files)
-    )
-
-
-def check_corrections(
-    corrections: Corrections,
-    examples: Mapping[str, Collection[str]],
-    source: Callable[[str], Source],
-    files: Sequence[CorrectionFile] = (),
-) -> None:
-    """Raise `SettingsError` for a correction of an example that is missing or has changed.
-
-    Corrections of other datasets, of examples that exist and are not asked, and for any version of
-    an example are ignored.
+@dataclass(frozen=True)
+class CorrectionFile:
+    """A file of corrections: of the option, or of a dataset's folder.
 
     Arguments:
-        corrections: the overlay.
-        examples: the ids of the examples of the run, by dataset.
-        source: opens a dataset.
-        files: the files of the overlay, which messages name.
+        path: the file.
+        name: its name in `run.json` and on reports.
+        place: the option, or the settings file that names it, for messages.
+        dataset: the only dataset whose corrections are used; None for all datasets.
     """
-    places = {file.dataset: file.place for file in files}
-    for dataset, message in correction_problems(corrections, examples, source):
-        raise SettingsError(f"{places.get(dataset, FLAG)}: {message}")
+
+    path: Path
+    name: str
+    place: str = FLAG
+    dataset: str | None = None
+
+    def read(self) -> Corrections:
+        """Read the file. Raises `SettingsError` that names the option or the folder."""
+        try:
+            corrections = read_corrections(self.path)
+        except SettingsError as error:
+            raise SettingsError(f"{self.place}: {error}") from None
+        if self.dataset is None:
+            return corrections
+        items = [item for item in corrections.by_example.values() if item.dataset == self.dataset]
+        if not items:
+            raise SettingsError(
+                f"{self.place}: {self.name} contains no correction of {self.dataset}; "
+                f"its column dataset must have this name"
+            )
+        return Corrections.of(items)
+
+
+def folder_file(dataset: Dataset, folder: Path) -> CorrectionFile | None:
+    """Return the file that the settings of a dataset's folder name; None without one.
+
+    Raises `SettingsError` for a file that is missing or outside the folder.
+    """
+    if not dataset.corrections:
+        return None
+    from pytest_tablebench.datasets.folder.tables import FolderTables
+
+    prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
+    place = f"{prefix}tablebench.toml, corrections"
+    try:
+        path = FolderTables(folder).path(dataset.corrections)
+    except DataError as error:
+        raise SettingsError(f"{place}: {error}") from None
+    return CorrectionFile(path, f"{prefix}{dataset.corrections}", place, dataset.name)
+
+
+def correction_files(
+    settings: Settings, registry: Registry, datasets: Iterable[str]
+) -> list[CorrectionFile]:
+    """Return the files of corrections of a run over some datasets.
+
+    The option replaces the files of the folders. Raises `SettingsError` as `folder_file` does.
+    """
+    if settings.corrections is not None:
+        return [CorrectionFile(settings.corrections, settings.corrections.name)]
+    files = (
+        folder_file(dataset, settings.data_folder() / dataset.folder)
+        for name in sorted(set(datasets))
+        if (dataset := registry.datasets.get(name)) is not None and dataset.corrections
+    )
+    return [file for file in files if file is not None]
+
+
+def has_corrections(settings: Settings, registry: Registry, datasets: Iterable[str]) -> bool:
+    """Return whether a run over some datasets has corrections, without reading their files."""
+    return settings.corrections is not None or any(
+        registry.datasets[name].corrections for name in datasets if name in registry.datasets
+    )
 
 
 def correction_problems(
@@ -80,7 +112,11 @@ def correction_problems(
     examples: Mapping[str, Collection[str]],
     source: Callable[[str], Source],
 ) -> Iterator[tuple[str, str]]:
-    """Yield (dataset, message) for each correction that `check_corrections` refuses."""
+    """Yield (dataset, message) for each correction of an example that is missing or has changed.
+
+    `examples` are the ids of the examples of the run, by dataset. Corrections of other datasets, of
+    examples that exist and are not asked, and for any version of an example are ignored.
+    """
     all_ids = cache(lambda dataset: frozenset(source(dataset).example_ids(None)))
     for (dataset, example_id), correction in corrections.by_example.items():
         if dataset not in examples or correction.is_for_any_version:
@@ -102,64 +138,68 @@ def correction_problems(
             )
 
 
+def parts_of_answer(record: Record, registry: Registry) -> dict[str, float]:
+    """Return the parts of a score that come from the strategy, not from the metric."""
+    strategy = registry.strategies.get(record.strategy.partition("[")[0])
+    names = (PARSED, *getattr(strategy, "measures", ()))
+    return {name: record.parts[name] for name in names if name in record.parts}
+
+
 @dataclass
 class Correcting:
     """Scores the answers of a run by an overlay of corrections.
 
-    `plain` loads an example before its perturbation, and `seed` is the seed of perturbations.
-    `files` are the files of the overlay.
+    `source` opens a dataset, and `seed` is the seed of perturbations. Raises `SettingsError` for a
+    file that cannot be read.
     """
 
-    corrections: Corrections
+    files: Sequence[CorrectionFile]
     scorer: Scorer
-    plain: Callable[[str, str], Example]
+    source: Callable[[str], Source]
     seed: int = 0
-    files: Sequence[CorrectionFile] = ()
-    _example: Callable[[str, str], Example] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._example = lru_cache(maxsize=8)(self.plain)  # the cases of an example are consecutive
+        # No two files are about the same dataset.
+        items = chain.from_iterable(file.read().by_example.values() for file in self.files)
+        self.corrections = Corrections.of(items)
+        # The cases of an example are consecutive.
+        self._example = lru_cache(maxsize=8)(
+            lambda name, example: self.source(name).example(example)
+        )
 
     @property
     def file_names(self) -> str:
         """The names of the files, joined."""
         return ", ".join(file.name for file in self.files)
 
-    def corrected(self, record: Record, text: str | None, parts: Mapping[str, float]) -> Record:
-        """Return a record with its score by the corrected gold; unchanged without a correction.
+    def check(self, cases: Iterable[Case | Record]) -> None:
+        """Raise `SettingsError` for a correction of an example that is missing or has changed."""
+        examples: dict[str, set[str]] = {}
+        for case in cases:
+            examples.setdefault(case.dataset, set()).add(case.example_id)
+        places = {file.dataset: file.place for file in self.files}
+        for dataset, message in correction_problems(self.corrections, examples, self.source):
+            raise SettingsError(f"{places.get(dataset, FLAG)}: {message}")
 
-        Arguments:
-            record: the record by the published gold.
-            text: the answer that the metric reads; None without an answer.
-            parts: the parts of the score that come from the strategy, not from the metric.
-        """
+    def corrected(self, record: Record) -> Record:
+        """Return a record with its score by the corrected gold; unchanged without a correction."""
         correction = self.corrections.by_example.get((record.dataset, record.example_id))
         if correction is None:
             return record
         entry: dict[str, Any] = {"verdict": correction.verdict}
         try:
-            entry |= self._scored(correction, record, text, parts)
+            entry |= self._scored(correction, record)
         except NotCorrectableError as error:
             entry["left_out"] = str(error)
         return replace(record, corrected=entry)
 
-    def _scored(
-        self,
-        correction: Correction,
-        record: Record,
-        text: str | None,
-        parts: Mapping[str, float],
-    ) -> dict[str, Any]:
+    def _scored(self, correction: Correction, record: Record) -> dict[str, Any]:
         if correction.is_left_out:
             raise NotCorrectableError(_LEFT_OUT[correction.verdict])
         if correction.verdict == "right":
             if record.score is None:
                 return {}
-            return {
-                "score": record.score,
-                "passed": record.passed,
-                "parts": dict(record.parts),
-            }
+            return {"score": record.score, "passed": record.passed, "parts": dict(record.parts)}
         try:
             plain = self._example(record.dataset, record.example_id)
         except TableBenchError:  # the record says why it has no answer
@@ -175,16 +215,16 @@ class Correcting:
         if correction.verdict == "several":  # each is right alone
             alternatives = [(answer,) for answer in correction.answers]
         examples = [with_answers(form, plain, answers) for answers in alternatives]
-        if text is None or record.score is None:
+        if record.raw is None or record.score is None:
             return {}
         examples = [self._perturbed(record.perturbation, other, plain) for other in examples]
-        scores = [self._score(form, text, example) for example in examples]
+        scores = [self._score(form, record.raw, example) for example in examples]
         values = [score.parts.get(record.part or "", score.value) for score in scores]
         best = values.index(max(values))
         return {
             "score": values[best],
             "passed": reaches(values[best], record.threshold),
-            "parts": {**scores[best].parts, **parts},
+            "parts": {**scores[best].parts, **parts_of_answer(record, self.scorer.registry)},
         }
 
     def _perturbed(self, perturbation: str, example: Example, plain: Example) -> Example:

@@ -16,7 +16,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.models.gguf import PREFIX
-from pytest_tablebench.running.correction_files import option_file
+from pytest_tablebench.running.correcting import CorrectionFile
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.scorer import asked_by
 from pytest_tablebench.serializers.content import has_content
@@ -47,9 +47,7 @@ def check_settings(
         check_names("dataset", settings.datasets, registry.datasets, "--bench-dataset")
     axes.check()
     if settings.corrections is not None:
-        from pytest_tablebench.running.correcting import load_corrections
-
-        load_corrections(option_file(settings.corrections))
+        CorrectionFile(settings.corrections, settings.corrections.name).read()
     if "bench_threshold" not in lenient:
         names = tuple(settings.thresholds)
         check_names("dataset", names, registry.datasets, "--bench-threshold")

@@ -27,7 +27,7 @@ from pytest_tablebench.running._prefetch import PrefetchWindow
 from pytest_tablebench.running._rendering import Renderer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case import CaseRun
-from pytest_tablebench.running.correction_files import correction_files
+from pytest_tablebench.running.correcting import Correcting, correction_files
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scorer import (
     Scorer,
@@ -41,7 +41,6 @@ from pytest_tablebench.util.names import counted
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example, Source
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running.correcting import Correcting
 
 
 class Runner:
@@ -114,15 +113,7 @@ class Runner:
         files = correction_files(settings, self.registry, self.selected)
         if not files:
             return None
-        from pytest_tablebench.running.correcting import Correcting, join_corrections
-
-        return Correcting(
-            join_corrections(files),
-            self.scorer,
-            lambda dataset, example_id: self.source(dataset).example(example_id),
-            settings.seed,
-            files,
-        )
+        return Correcting(files, self.scorer, self.source, settings.seed)
 
     def example(self, case: Case) -> Example:
         """Return a case's example. Raises `TableError` or `DataError`."""

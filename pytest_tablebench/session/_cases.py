@@ -233,17 +233,7 @@ class Cases:
         from pytest_tablebench.running.preflight import check_datasets
 
         check_datasets(self.runner, self.selection.datasets())
-        self._check_corrections()
+        if self.runner.correcting is not None:
+            self.runner.correcting.check(self.selection.cases)
         if verdicts is not None and "bench_gate" in self.settings.command_line_keys:
             check_subjects(self.runner, verdicts.gates, self.selection.cases)
-
-    def _check_corrections(self) -> None:
-        correcting = self.runner.correcting
-        if correcting is None:
-            return
-        from pytest_tablebench.running.correcting import check_corrections
-
-        examples: dict[str, set[str]] = {}
-        for case in self.selection.cases:
-            examples.setdefault(case.dataset, set()).add(case.example_id)
-        check_corrections(correcting.corrections, examples, self.runner.source, correcting.files)

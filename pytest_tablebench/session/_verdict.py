@@ -26,7 +26,7 @@ from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.labels import read_labels
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.running.correction_files import has_corrections
+from pytest_tablebench.running.correcting import has_corrections
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

@@ -26,12 +26,7 @@ from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, merge_media
 from pytest_tablebench.running.builtins import registry_with
-from pytest_tablebench.running.correcting import (
-    Correcting,
-    check_corrections,
-    load_corrections,
-)
-from pytest_tablebench.running.correction_files import option_file
+from pytest_tablebench.running.correcting import Correcting, CorrectionFile
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.pricing import AskPlan
 from pytest_tablebench.running.rejudge._judge import judge_client, totals_with
@@ -39,7 +34,6 @@ from pytest_tablebench.running.rejudge._replay import (
     SAME,
     Opener,
     Replay,
-    parts_of_answer,
     rescorable,
     under,
 )
@@ -128,7 +122,10 @@ def rejudge(
         opener = Opener(path, run, mode, _data_folder(data, run), registry)
     overlay: Correcting | None = None
     if corrections is not None:  # checked before a judge is called
-        overlay = _overlay(corrections, opener, records)
+        files = [CorrectionFile(corrections, corrections.name)]
+        scorer = Scorer(registry, compat=mode)
+        overlay = Correcting(files, scorer, opener.source, opener.seed)
+        overlay.check(records)
     elif run.corrections and (judge is not None or compat is not None):
         notes.append(REMOVED)
     judged, plan = list(records), None
@@ -164,7 +161,7 @@ def rejudge(
         )
     agreement, run_data = {}, _run_data(path, run, compat, new_thresholds)
     if overlay is not None:
-        judged = [_corrected(overlay, record) for record in judged]
+        judged = [overlay.corrected(replace(record, corrected=None)) for record in judged]
         cases, digest = corrected_cases(judged), overlay.corrections.digest
         run_data["corrections"] = corrections_entry(overlay.file_names, digest, cases)
     elif run.corrections and compat is not None:
@@ -215,33 +212,6 @@ REMOVED = (
     "--bench-corrections=FILE"
 )
 """The note on a run that was scored again without its corrections."""
-
-
-def _overlay(path: Path, opener: Opener, records: Sequence[Record]) -> Correcting:
-    """Read a file of corrections, and check it against the examples of a run.
-
-    Raises `SettingsError` for a bad file and for a correction of an example that is missing or has
-    changed, and what `Opener.source` raises.
-    """
-    file = option_file(path)
-    corrections = load_corrections(file)
-    examples: dict[str, set[str]] = {}
-    for record in records:
-        examples.setdefault(record.dataset, set()).add(record.example_id)
-    check_corrections(corrections, examples, opener.source)
-    return Correcting(
-        corrections,
-        Scorer(opener.registry, compat=opener.compat),
-        lambda dataset, example_id: opener.source(dataset).example(example_id),
-        opener.seed,
-        [file],
-    )
-
-
-def _corrected(correcting: Correcting, record: Record) -> Record:
-    text = record.raw if record.score is not None else None
-    parts = parts_of_answer(record, correcting.scorer.registry)
-    return correcting.corrected(replace(record, corrected=None), text, parts)
 
 
 def write_rejudged(rejudged: Rejudged, summary: Mapping[str, Any], out: Path, **facts: Any) -> None:

@@ -38,6 +38,7 @@ from pytest_tablebench.results.record import (
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts
 from pytest_tablebench.running.asking import CaseAsk, ModelClient
+from pytest_tablebench.running.correcting import parts_of_answer
 from pytest_tablebench.running.perturbing import scored_example
 from pytest_tablebench.running.rejudge._judge import with_judge_steps
 from pytest_tablebench.running.scorer import (
@@ -47,7 +48,7 @@ from pytest_tablebench.running.scorer import (
     score_fields,
     score_flags,
 )
-from pytest_tablebench.strategies import PARSED, texts_of
+from pytest_tablebench.strategies import texts_of
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
@@ -76,13 +77,6 @@ def under(record: Record, threshold: float | None) -> Record:
         corrected = {**corrected, "passed": reaches(corrected["score"], threshold)}
     outcome = outcome_of_score(record.score, passed)
     return replace(record, threshold=threshold, passed=passed, outcome=outcome, corrected=corrected)
-
-
-def parts_of_answer(record: Record, registry: Registry) -> dict[str, float]:
-    """Return the parts of a score that come from the strategy, not from the metric."""
-    strategy = registry.strategies.get(record.strategy.partition("[")[0])
-    names = (PARSED, *getattr(strategy, "measures", ()))
-    return {name: record.parts[name] for name in names if name in record.parts}
 
 
 @dataclass
