@@ -94,7 +94,7 @@ def test_lines_and_errors_of_commands_are_escaped(text, capsys, monkeypatch):
     def fail(*_):
         raise SettingsError(f"{text} is wrong")
 
-    monkeypatch.setattr(cli, "_list", fail)
+    monkeypatch.setattr(cli, "answer_of", fail)
     assert cli.main(["list"]) == 2
     printed = capsys.readouterr()
     assert_harmless(printed.out)
