@@ -183,7 +183,7 @@ def is_right(
     registry: Registry, name: str, reply: str, example: Example
 ) -> tuple[bool, float, Any]:
     """Score a reply as a run does."""
-    form = asked_by(registry, name, "direct").about(example)
+    form = asked_by(registry, name, "direct").for_example(example)
     judged = Scorer(registry).score(form, example, reply)
     value = 0.0 if judged.score is None else judged.score.value
     return value >= registry.datasets[name].threshold, value, judged.prediction

@@ -194,16 +194,16 @@ def check_selected(
         names = {gate.scope, *members.get(gate.scope, ())} & set(datasets)
         if gate.scope in {"all", "run"} or names & set(selected):
             continue
-        about = f"--bench-gate {_quoted(gate)}: "
+        prefix = f"--bench-gate {_quoted(gate)}: "
         for name in sorted(names & set(missing)):
-            raise SettingsError(f"{about}{name} has {missing[name]}")
+            raise SettingsError(f"{prefix}{name} has {missing[name]}")
         if chosen is not None and not names & set(chosen):
             raise SettingsError(
-                f"{about}--bench-dataset leaves {gate.scope} out; add it there, or remove the gate"
+                f"{prefix}--bench-dataset leaves {gate.scope} out; add it there, or remove the gate"
             )
         if must_have_cases:
             raise SettingsError(
-                f"{about}no case of {gate.scope} is selected; select some, or remove the gate"
+                f"{prefix}no case of {gate.scope} is selected; select some, or remove the gate"
             )
 
 

@@ -121,14 +121,14 @@ def _fault(name: str, text: str) -> str | None:
     if placeholders is None:
         return None
     named = placeholders_in(text)
-    listed = " and ".join(f"{{{name}}}" for name in sorted(placeholders))
+    listing = " and ".join(f"{{{name}}}" for name in sorted(placeholders))
     for other in sorted(named - placeholders):
         return (
-            f"has the placeholder {{{other}}}; it may have {listed}, and other words in braces "
+            f"has the placeholder {{{other}}}; it may have {listing}, and other words in braces "
             f"are written {{{{{other}}}}}"
         )
     if named and named != placeholders:
-        return f"has a part of {listed}: it needs all of them or none"
+        return f"has a part of {listing}: it needs all of them or none"
     return None
 
 

@@ -338,7 +338,7 @@ class AskedDataset:
         """The part of the metric that is the score; None for the metric's own choice."""
         return self.dataset.part if self.form.metric is None else None
 
-    def about(self, example: Example | None) -> AskedDataset:
+    def for_example(self, example: Example | None) -> AskedDataset:
         """Return this dataset with the metric of an example, if the example names one."""
         if example is None or example.metric is None:
             return self

@@ -191,7 +191,7 @@ def with_answers(form: AskedDataset, example: Example, answers: Sequence[str]) -
 
     Raises `NotCorrectableError` if the metric needs more than plain answers.
     """
-    metric = form.about(example).metric
+    metric = form.for_example(example).metric
     reason = _STRUCTURED.get(str(metric))
     if reason is not None:
         raise NotCorrectableError(reason)

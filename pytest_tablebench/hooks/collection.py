@@ -259,8 +259,8 @@ def _marked(module: pytest.Collector, test_case: object) -> str:
     methods = [name for name in dir(test_case) if name.startswith("test")]
     places = [(name, getattr(test_case, name, None)) for name in methods]
     for name, place in [*places, ("the class", test_case)]:
-        marks = getattr(place, "pytestmark", [])
-        for mark in marks if isinstance(marks, list) else [marks]:
+        markers = getattr(place, "pytestmark", [])
+        for mark in markers if isinstance(markers, list) else [markers]:
             if getattr(mark, "name", None) == MARKER:
                 return name
     return module.name if module.get_closest_marker(MARKER) is not None else ""

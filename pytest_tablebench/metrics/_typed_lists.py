@@ -201,11 +201,11 @@ class Items:
         ]
         if text.lstrip().startswith("["):
             try:
-                listed = parsed_json(text)
+                parsed = parsed_json(text)
             except ValueError:
-                listed = None
-            if isinstance(listed, list) and not any(isinstance(i, list | dict) for i in listed):
-                yield [str(item) for item in listed]
+                parsed = None
+            if isinstance(parsed, list) and not any(isinstance(i, list | dict) for i in parsed):
+                yield [str(item) for item in parsed]
         if len(lines) > 1:
             yield lines
             yield from self._without_bullets(lines)

@@ -217,8 +217,8 @@ def _unexplained_around(expected: Expected, before: str, after: str) -> list[str
         if not is_measure_verb(word)
     ]
     if expected.around.is_count and (listing := _LISTING.search(after)):
-        listed = expected.all_words & set(words(after[listing.start() :]))
-        extra = [word for word in extra if word not in listed or word in words(before)]
+        listed_words = expected.all_words & set(words(after[listing.start() :]))
+        extra = [word for word in extra if word not in listed_words or word in words(before)]
     if extra and expected.is_in_one_row:
         extra = [word for word in extra if word not in expected.row_words]
     noun = words(after[:40])[:1]

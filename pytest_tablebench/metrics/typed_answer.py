@@ -127,8 +127,8 @@ def typed_answer(
         from pytest_tablebench.metrics._typed_lists import Items
 
         items = [Expected(item, _kind_of_item(item, terms), terms) for item in expected]
-        listed = Items(items, ordered=chosen == "ordered_list")
-        decision, parts["partial"] = listed.decide(reply)
+        expected_list = Items(items, ordered=chosen == "ordered_list")
+        decision, parts["partial"] = expected_list.decide(reply)
     else:
         decision = decide(Expected(expected[0], chosen, terms), reply)
     value = float(decision.is_right)

@@ -59,7 +59,9 @@ Find = Callable[[Request, Use], Reply | None]
 """Returns the reply to a request, None if it is missing. Raises `ModelError`."""
 
 
-def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool = True) -> Settled:
+def reply_within_limits(
+    request: Request, limits: Sequence[Limit], find: Find, *, asks: bool = True
+) -> Settled:
     """Try the limits of a request in order until a reply is valid or missing.
 
     Arguments:
@@ -93,12 +95,12 @@ def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool
 def stored(
     request: Request, limits: Sequence[Limit], store: Store | None, *, asks: bool = True
 ) -> Settled:
-    """Call `settled` with the replies of the store."""
+    """Call `reply_within_limits` with the replies of the store."""
 
     def find(variant: Request, _: Use) -> Reply | None:
         return None if store is None else store.get(variant.key())
 
-    return settled(request, limits, find, asks=asks)
+    return reply_within_limits(request, limits, find, asks=asks)
 
 
 def _applies(limit: Limit, request: Request, reply: Reply) -> bool:

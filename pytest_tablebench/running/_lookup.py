@@ -11,7 +11,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.running._limits import limit_of, settled
+from pytest_tablebench.running._limits import limit_of, reply_within_limits
 from pytest_tablebench.serializers.content import Image, images_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class StepLookup(Generic[Driver]):
         def find(variant: Request, use: Use) -> Reply | None:
             return run.arrived.get(variant.key()) or self._reply(variant, route, use)
 
-        settlement = settled(request, route.limits, find, asks=not self.replay)
+        settlement = reply_within_limits(request, route.limits, find, asks=not self.replay)
         run.key = settlement.request.key()
         run.reply_limit = limit_of(settlement.request.params)
         run.replaced = settlement.replaced

@@ -40,7 +40,7 @@ class Resolutions:
         self._replay = replay
         self._facts: dict[str, Resolution | None] = {}
 
-    def about(self, model: LiteLLMModel, params: Mapping[str, Any]) -> Resolution | None:
+    def of_model(self, model: LiteLLMModel, params: Mapping[str, Any]) -> Resolution | None:
         """Return the facts, None in a replay without stored facts. Raises `ModelError`."""
         question, key = _question(model, params, litellm_version())
         if key not in self._facts:

@@ -85,7 +85,7 @@ class Axes:
         defaults = replace(
             defaults, serializers=self._shown_serializers(defaults.serializers, defaults.modality)
         )
-        shown = self._shown_as(defaults.serializers, defaults.modality)
+        shown = self._usable_modalities(defaults.serializers, defaults.modality)
         serializers = tuple(name for name, usable in shown.items() if usable)
         seen = {modality for usable in shown.values() for modality in usable}
         modalities = tuple(name for name in defaults.modality if name in seen)
@@ -97,7 +97,7 @@ class Axes:
             modality=defaults.modality if options.modalities else modalities,
         )
 
-    def told(self, dataset: str, threshold: float | None = None) -> dict[str, Any]:
+    def recorded_settings(self, dataset: str, threshold: float | None = None) -> dict[str, Any]:
         """Return the settings of a dataset for `run.json`; `from` contains their origins.
 
         `threshold` is the threshold of its cases, which the marker of a test may set.
@@ -187,7 +187,7 @@ class Axes:
         """Return the modalities of datasets, in order."""
         return tuple(
             _unique(
-                self.defaults(name).modality or chain.from_iterable(self.shown(name).values())
+                self.defaults(name).modality or chain.from_iterable(self.modalities_by_serializer(name).values())
                 for name in datasets
             )
         )
@@ -202,12 +202,12 @@ class Axes:
             by_strategy[name] = defaults.serializers if free else (str(fixed),)
         return by_strategy
 
-    def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
+    def modalities_by_serializer(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the modalities of each serializer of a dataset."""
         serializers = _unique(self.serializers(dataset).values())
-        return self._shown_as(serializers, self.defaults(dataset).modality)
+        return self._usable_modalities(serializers, self.defaults(dataset).modality)
 
-    def _shown_as(
+    def _usable_modalities(
         self, serializers: Iterable[str], modalities: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
         """Return the modalities of each serializer.
@@ -309,7 +309,7 @@ class Axes:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_shown(self, defaults: Defaults) -> None:
-        shown = self._shown_as(defaults.serializers, defaults.modality)
+        shown = self._usable_modalities(defaults.serializers, defaults.modality)
         names = ", ".join(defaults.serializers)
         for modality in defaults.modality:
             if not any(modality in usable for usable in shown.values()):

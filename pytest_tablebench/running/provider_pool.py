@@ -270,9 +270,9 @@ class ProviderPool:
         if engine_model is None:
             return None
         params = self._taken(model, about, effort)
-        facts = self._resolutions.about(engine_model, params)
+        facts = self._resolutions.of_model(engine_model, params)
         if room := self._room(params, facts):
-            facts = self._resolutions.about(engine_model, {**params, **room})
+            facts = self._resolutions.of_model(engine_model, {**params, **room})
         return facts and replace(facts, dropped={**facts.dropped, **self.refused(model)})
 
     def refused(self, model: str) -> Mapping[str, str]:

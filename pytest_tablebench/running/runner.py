@@ -134,7 +134,7 @@ class Runner:
             tuple(dict.fromkeys(chain.from_iterable(serializers.values()))),
             defaults.perturbations,
             self.settings.models,
-            shown=self.axes.shown(dataset),
+            shown=self.axes.modalities_by_serializer(dataset),
             by_strategy=serializers,
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,

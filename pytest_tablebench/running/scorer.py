@@ -69,7 +69,7 @@ class Scorer:
 
     def form(self, case: Case | Record, example: Example | None) -> AskedDataset:
         """Return the form of a case's dataset, which decides the metric."""
-        return asked_by(self.registry, case.dataset, case.strategy).about(example)
+        return asked_by(self.registry, case.dataset, case.strategy).for_example(example)
 
     def texts(
         self, form: AskedDataset, reply: str, references: Sequence[str]

@@ -121,12 +121,12 @@ def _html_cells(
             continue
         is_head = len(table.captions) <= number < first or (is_row and column < table.row_headers)
         tag = "th" if is_head else "td"
-        marks = f' rowspan="{span.rows}"' if span.rows > 1 else ""
-        marks += f' colspan="{span.columns}"' if span.columns > 1 else ""
+        attributes = f' rowspan="{span.rows}"' if span.rows > 1 else ""
+        attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
         if level := levels.get((number, column)):
-            marks += f' style="padding-left:{_PIXELS * level}px"'
+            attributes += f' style="padding-left:{_PIXELS * level}px"'
         text = html.escape(_text(cell), quote=False).replace("\n", "<br>")
-        yield f"<{tag}{marks}>{text}</{tag}>"
+        yield f"<{tag}{attributes}>{text}</{tag}>"
 
 
 def _to_csv(table: Table) -> str:

@@ -106,7 +106,7 @@ class CaseMessages:
             "datasets": runner.dataset_facts(),
             "grid": runner.axes.grid(datasets),
             "by_dataset": {
-                name: runner.axes.told(name, cases.limits.get(name))
+                name: runner.axes.recorded_settings(name, cases.limits.get(name))
                 | {"does_not_apply": runner.left_out.get(name, {})}
                 # Also datasets without an applicable case in this shard.
                 for name in dict.fromkeys([*datasets, *runner.inapplicable])

@@ -201,9 +201,9 @@ class Shared:
     # Compaction.
 
     def _notes(self) -> dict[str, Note]:
-        listed = self._listed(self._compacted)
-        self._notes_read = {path: note for path, note in self._notes_read.items() if path in listed}
-        for path in listed:
+        names = self._listed(self._compacted)
+        self._notes_read = {path: note for path, note in self._notes_read.items() if path in names}
+        for path in names:
             if path in self._notes_read:
                 continue
             with suppress(FileNotFoundError):

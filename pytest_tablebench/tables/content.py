@@ -201,8 +201,8 @@ def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[
     if not pairs.keys() - {"header", "rows"} and list(pairs) != ["rows", "header"]:
         return ()
     missing = dict.fromkeys(key for key in ("header", "rows") if key not in pairs)
-    marks = dict.fromkeys(pairs.keys() & {"header", "rows"})
-    return tuple((missing | pairs | marks).items())
+    keys = dict.fromkeys(pairs.keys() & {"header", "rows"})
+    return tuple((missing | pairs | keys).items())
 
 
 def _check_structure(table: TableContent) -> None:

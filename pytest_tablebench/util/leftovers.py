@@ -79,8 +79,8 @@ def sweep(folder: Path | None = None) -> None:
             if not path.name.startswith(STORES):
                 continue
             with contextlib.suppress(OSError):
-                about = path.lstat()
-                if hasattr(os, "getuid") and about.st_uid != os.getuid():
+                status = path.lstat()
+                if hasattr(os, "getuid") and status.st_uid != os.getuid():
                     continue
                 if path.is_dir() and not path.is_symlink() and _left_behind(path):
                     _remove(path)

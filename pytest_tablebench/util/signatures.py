@@ -93,7 +93,9 @@ def call_problem(function: object, call: Call) -> str | None:
     except (TypeError, ValueError):  # a function that is not written in Python
         return None
     needed = [
-        name for name, about in signature.parameters.items() if about.kind is about.KEYWORD_ONLY
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
     ]
     keywords = {**(dict.fromkeys(needed) if call.keywords else {}), **call.keywords}
     try:

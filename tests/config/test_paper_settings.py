@@ -48,8 +48,8 @@ def test_each_dataset_has_its_number_and_the_rest_another_or_their_own():
     assert [run.shots(name) for name in ("finqa", "wikitq", "starter")] == [2, 3, 3]
     run = axes({"bench_shots": "finqa=2"})
     assert [run.shots(name) for name in ("finqa", "wikitq", "tabfact")] == [2, 1, 5]
-    assert run.told("finqa")["from"]["shots"] == "--bench-shots"
-    assert run.told("wikitq")["from"]["shots"] == "declared"
+    assert run.recorded_settings("finqa")["from"]["shots"] == "--bench-shots"
+    assert run.recorded_settings("wikitq")["from"]["shots"] == "declared"
     with pytest.raises(SettingsError, match="--bench-shots: unknown dataset 'finq'; did you mean"):
         axes({"bench_shots": "finq=2"}).check()
 
@@ -77,7 +77,10 @@ def test_no_paper_asks_a_sample_or_a_part_of_the_grid():
     settings = read_settings((file | chosen).get, Path(), ("bench_setting", "bench_sample"))
     assert settings.sample == 5
     assert settings.for_benchmark("torr").limit is None
-    assert Axes(settings, builtin_registry()).told("wikitq")["from"]["limit"] == "declared"
+    assert (
+        Axes(settings, builtin_registry()).recorded_settings("wikitq")["from"]["limit"]
+        == "declared"
+    )
     every = {"bench_sample": "5", "bench_limit": "all"} | chosen
     assert read_settings(every.get, Path()).for_benchmark("torr").limit == "all"
 
@@ -92,7 +95,7 @@ def test_the_setting_of_torr_is_that_of_table_2():
         assert (found.serializers, found.perturbations) == GRID
         assert (found.strategy, run.modalities(name)) == (("direct",), ("text",))
         assert (found.shots, found.limit) == (1 if name == "wikitq" else 5, 100)
-        assert run.told(name)["from"]["shots"] == "--bench-setting=torr"
+        assert run.recorded_settings(name)["from"]["shots"] == "--bench-setting=torr"
     # Datasets of other benchmarks keep their own values.
     assert (run.defaults("starter").shots, run.defaults("starter").limit) == (1, None)
 
@@ -101,7 +104,7 @@ def test_the_setting_holds_for_its_benchmark_alone():
     run = axes({"bench_setting": "realhitbench"})
     assert run.defaults("realhit_fc").params == {"temperature": 0, "max_tokens": 4096}
     assert (run.defaults("realhit_fc").shots, run.defaults("realhit_fc").limit) == (0, None)
-    assert run.told("wikitq") == axes({}).told("wikitq")
+    assert run.recorded_settings("wikitq") == axes({}).recorded_settings("wikitq")
     assert Settings().for_benchmark("torr") == Settings()
 
 
@@ -110,10 +113,12 @@ def test_the_setting_of_treb_samples_as_published_and_sends_no_limit():
     published = {"temperature": 0.2, "top_p": 0.9, "repetition_penalty": 1.1}
     run = axes({"bench_setting": "treb"})
     assert run.defaults("treb_table_query").params == published
-    assert run.told("treb_table_query")["from"]["params.top_p"] == "--bench-setting=treb"
+    assert (
+        run.recorded_settings("treb_table_query")["from"]["params.top_p"] == "--bench-setting=treb"
+    )
     limited = axes({"bench_setting": "treb", "bench_param": ["max_tokens=9"]})
     assert limited.defaults("treb_table_query").params == published | {"max_tokens": 9}
-    assert run.told("wikitq") == axes({}).told("wikitq")
+    assert run.recorded_settings("wikitq") == axes({}).recorded_settings("wikitq")
 
 
 def test_an_unknown_setting_is_refused_with_the_known_ones():

@@ -24,7 +24,7 @@ def example(*references: str, metric: str | None = None, **context: Any) -> Exam
 
 
 def score(form: AskedDataset, reply: str, changed: Example) -> float:
-    scored = Scorer(REGISTRY).score(form.about(changed), changed, reply).score
+    scored = Scorer(REGISTRY).score(form.for_example(changed), changed, reply).score
     assert scored is not None
     return scored.value
 

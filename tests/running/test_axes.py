@@ -51,7 +51,7 @@ def test_what_a_dataset_declares_holds_for_it_alone():
     found = run.defaults("mine")
     assert (found.serializers, found.perturbations) == (("html", "photo"), ("none",))
     assert (found.shots, found.limit, found.strategy) == (2, 7, ("direct",))
-    assert run.shown("mine") == {"html": ("text",), "photo": ("image",)}
+    assert run.modalities_by_serializer("mine") == {"html": ("text",), "photo": ("image",)}
     usual = run.defaults("plain")
     assert (len(usual.serializers), len(usual.perturbations)) == (7, 5)
     assert usual.params == {"temperature": 0, "max_tokens": 512}
@@ -76,15 +76,22 @@ def test_an_option_narrows_what_the_dataset_declares():
 
 
 def test_a_picture_takes_the_place_of_formats_or_stands_beside_each():
-    assert axes(modalities=("image_text",)).shown("mine") == {"html": ("image_text",)}
-    assert axes({"modality": "image"}).shown("mine") == {"image": ("image",)}
-    both = axes({}, serializers=("csv", "json"), modalities=("image", "image_text")).shown("mine")
+    assert axes(modalities=("image_text",)).modalities_by_serializer("mine") == {
+        "html": ("image_text",)
+    }
+    assert axes({"modality": "image"}).modalities_by_serializer("mine") == {"image": ("image",)}
+    both = axes(
+        {}, serializers=("csv", "json"), modalities=("image", "image_text")
+    ).modalities_by_serializer("mine")
     assert both == {"csv": ("image_text",), "json": ("image_text",), "image": ("image",)}
-    assert axes(modalities=("text", "image_text")).shown("plain")["df"] == ("text", "image_text")
+    assert axes(modalities=("text", "image_text")).modalities_by_serializer("plain")["df"] == (
+        "text",
+        "image_text",
+    )
 
 
 def test_the_run_tells_what_is_not_usual_and_who_said_so():
-    told = axes(limit=3, params={"top_p": 0.5}, thresholds={"mine": 0.4}).told("mine")
+    told = axes(limit=3, params={"top_p": 0.5}, thresholds={"mine": 0.4}).recorded_settings("mine")
     assert told == {
         "serializers": ["html", "photo"],
         "perturbations": ["none"],
@@ -107,8 +114,8 @@ def test_the_run_tells_what_is_not_usual_and_who_said_so():
             "threshold": "--bench-threshold",
         },
     }
-    assert axes().told("plain")["from"] == {}
-    assert axes().told("plain", 0.5)["from"] == {"threshold": "its test"}
+    assert axes().recorded_settings("plain")["from"] == {}
+    assert axes().recorded_settings("plain", 0.5)["from"] == {"threshold": "its test"}
 
 
 def test_parameters_are_those_of_the_dataset_for_the_model_under_test_alone():

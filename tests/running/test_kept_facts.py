@@ -35,7 +35,7 @@ class Engine:
 def kept_by_an_older_version(store: Store) -> None:
     """Keep facts without the date and without the model's name."""
     engine = Engine(store)
-    Resolutions(lambda: store, engine, replay=False).about(MODEL, {"seed": 1})
+    Resolutions(lambda: store, engine, replay=False).of_model(MODEL, {"seed": 1})
     [entry] = store.resolutions()
     old = {name: fact for name, fact in entry["facts"].items() if name != "deprecation_date"}
     store.put_resolution({"key": entry["key"], "facts": old})
@@ -51,7 +51,7 @@ def test_old_facts_do_not_hide_the_date_for_ever(store: Store) -> None:
     kept_by_an_older_version(store)
     engine = Engine(store)
     for _ in range(3):
-        facts = Resolutions(lambda: store, engine, replay=False).about(MODEL, {"seed": 1})
+        facts = Resolutions(lambda: store, engine, replay=False).of_model(MODEL, {"seed": 1})
         assert facts is not None
         assert facts.deprecation_date == DAY
     assert engine.questions == 1  # the first run keeps the date for the others
@@ -60,7 +60,7 @@ def test_old_facts_do_not_hide_the_date_for_ever(store: Store) -> None:
 def test_a_replay_reads_old_facts_and_asks_nobody(store: Store) -> None:
     kept_by_an_older_version(store)
     engine = Engine(store)
-    facts = Resolutions(lambda: store, engine, replay=True).about(MODEL, {"seed": 1})
+    facts = Resolutions(lambda: store, engine, replay=True).of_model(MODEL, {"seed": 1})
     assert facts == Resolution(reasons=False, sent={"seed": 1})
     assert engine.questions == 0
 
@@ -68,6 +68,6 @@ def test_a_replay_reads_old_facts_and_asks_nobody(store: Store) -> None:
 def test_a_survey_has_the_newest_facts_by_model(store: Store, tmp_path: Path) -> None:
     kept_by_an_older_version(store)
     assert survey(tmp_path / "answers").facts == {}  # an older entry does not name its model
-    Resolutions(lambda: store, Engine(store), replay=False).about(MODEL, {"seed": 1})
+    Resolutions(lambda: store, Engine(store), replay=False).of_model(MODEL, {"seed": 1})
     kept = survey(tmp_path / "answers").facts["some/model"]
     assert (kept["deprecation_date"], kept["sent"]) == (DAY, {"seed": 1})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.models import Message, Reply, Request, Resolution
-from pytest_tablebench.running._limits import Limit, Use, limits_of, room_for, settled
+from pytest_tablebench.running._limits import Limit, Use, limits_of, reply_within_limits, room_for
 
 USUAL = {"temperature": 0, "max_tokens": 512}
 MARKED = Resolution(reasons=True, max_output_tokens=100_000)
@@ -62,7 +62,7 @@ def asked(
         looked.append((request.params["max_tokens"], use))
         return replies.get(request.params["max_tokens"])
 
-    end = settled(ASKED, limits, find, asks=asks)
+    end = reply_within_limits(ASKED, limits, find, asks=asks)
     replaced = [request.params["max_tokens"] for request, _ in end.replaced]
     return looked, end.request.params["max_tokens"], end.reply, replaced
 

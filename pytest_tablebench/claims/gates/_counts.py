@@ -17,7 +17,7 @@ from pytest_tablebench.claims.estimate import (
 )
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult, number
-from pytest_tablebench.claims.gates._scopes import Scopes, about
+from pytest_tablebench.claims.gates._scopes import Scopes, columns_in_scope
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
@@ -132,7 +132,7 @@ def _cost(run: RunFacts | None) -> float | None:
 
 def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
     """Return, by example, how many cases (repeats too) were asked and how many the gate counts."""
-    columns = about(sheet, gate)
+    columns = columns_in_scope(sheet, gate)
     cases, lost = sheet.counts()
     if gate.measure != "no_answer":
         lost = sheet.tally(gate.measure)

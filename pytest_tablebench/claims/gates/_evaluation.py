@@ -197,12 +197,12 @@ def missing_result(
         other = _shifted(gate, result, scopes, against)
     if (other.state_point if point else other.state) == "holds":
         return result
-    marks = "wrong" if gate.at_least else "right"
+    mistakes = "wrong" if gate.at_least else "right"
     estimate = "unknown" if other.value is None else number(other.value)
     if other.interval is not None and not point:
         estimate += f" ({span(other.interval, number)})"
     text = (
-        f"the gate holds only because missing answers are left out; if they were {marks}, the "
+        f"the gate holds only because missing answers are left out; if they were {mistakes}, the "
         f"estimate would be {estimate}. The same command asks them again, and a gate on "
         f"`{gate.scope}.no_answer` names how many are allowed"
     )

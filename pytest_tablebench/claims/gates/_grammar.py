@@ -253,8 +253,8 @@ def _view(text: str, scope: str) -> tuple[str, bool]:
 
 def _check_name(text: str, scope: str, measure: str) -> tuple[str, str | None]:
     """Split `DATASET::TEST`; the only measure of a test is its pass rate."""
-    dataset, marks, check = (part.strip() for part in scope.partition("::"))
-    if not marks:
+    dataset, separator, check = (part.strip() for part in scope.partition("::"))
+    if not separator:
         return scope, None
     if not dataset or not check or dataset in ("all", "run"):
         raise _error(text, 0, "write a test after its dataset: `prices::test_tone.pass_rate`")

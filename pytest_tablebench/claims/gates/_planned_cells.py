@@ -94,9 +94,9 @@ class PlannedCells:
             side.passed[place[1:]] = np.nan if passed is None else bool(passed)
             if side.answers is not None:
                 side.answers[place[1:]] = answer
-        for marks in ("checks", "parts"):
-            arrays = getattr(side, marks)
-            tags = (field_of(record, marks) or {}) if arrays else {}
+        for field in ("checks", "parts"):
+            arrays = getattr(side, field)
+            tags = (field_of(record, field) or {}) if arrays else {}
             for name in arrays.keys() & tags.keys():
                 arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
         for name in (field_of(record, "tallies") or {}).keys() & side.tallies.keys():

@@ -13,7 +13,7 @@ from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
 from pytest_tablebench.claims.gates._judged import planned_needs
-from pytest_tablebench.claims.gates._scopes import Clusters, Scopes, about, read_side
+from pytest_tablebench.claims.gates._scopes import Clusters, Scopes, columns_in_scope, read_side
 from pytest_tablebench.claims.gates._values import collect
 from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.util.arrays import np
@@ -264,7 +264,7 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExampl
         if name not in scopes.new.datasets:
             continue
         side = scopes.new.datasets[name]
-        counts = side.is_asked[:, about(side, gate)].sum(axis=1)
+        counts = side.is_asked[:, columns_in_scope(side, gate)].sum(axis=1)
         if counts.any():
             names.append(name)
             planned = [

@@ -76,7 +76,7 @@ def read_side(records: ScoreTable | Iterable[Any]) -> Sides:
     return Sides(sheets(table.cells), benchmarks)
 
 
-def about(sheet: ScoreSheet, gate: Gate) -> Flags:
+def columns_in_scope(sheet: ScoreSheet, gate: Gate) -> Flags:
     """Return which configurations belong to a gate's scope.
 
     Perturbations that change the meaning of a table belong to it only if the gate measures them

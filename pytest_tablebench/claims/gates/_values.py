@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._scopes import (
     Scopes,
-    about,
+    columns_in_scope,
     expected_cells,
     selected,
     values_of,
@@ -158,7 +158,7 @@ def _part(
 
     `clusters` are the tables of its examples; None to take them from the records.
     """
-    columns = about(sheet, gate)
+    columns = columns_in_scope(sheet, gate)
     new = selected(sheet, gate, columns)
     grid = whole = new.is_asked.any(axis=0)
     if not whole.any():

@@ -124,8 +124,8 @@ class RunParts:
         word = "part" if len(self.missing) == 1 else "parts"
         listing = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
         examples = sum(sizes[n - 1] for sizes in self.examples.values() for n in self.missing)
-        about = f" ({counted(examples, 'example')})" if examples else ""
-        return f"{word} {listing} of {self.split} {are(len(self.missing))} missing{about}"
+        example_count = f" ({counted(examples, 'example')})" if examples else ""
+        return f"{word} {listing} of {self.split} {are(len(self.missing))} missing{example_count}"
 
     def groups(self) -> dict[int | None, list[RunFacts]]:
         """Return the runs of each part, which may have run twice."""

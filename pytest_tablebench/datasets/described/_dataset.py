@@ -151,9 +151,9 @@ class DescribedDataset(TomlDataset[DescribedRow]):
             self._require(folder, patterns)
             return list(self._usable_rows(opened, files_at(folder, patterns), tables))
 
-        about = {"licence": description.licence, "to be cited as": description.citation}
+        origin = {"licence": description.licence, "to be cited as": description.citation}
         notes = tables.notes if tables else []
-        notes += [f"{name}: {text}" for name, text in about.items() if text]
+        notes += [f"{name}: {text}" for name, text in origin.items() if text]
         source = self.opened_source(
             opened,
             self._usable_rows(opened, tests, tables),

@@ -308,8 +308,8 @@ def _texts(value: Any) -> Any:
     A list such as `[1]` may itself be an answer.
     """
     parsed = _parsed(value)
-    listed = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
-    return parsed if listed else value
+    is_list = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
+    return parsed if is_list else value
 
 
 def _items(value: Any, name: str) -> list[str]:

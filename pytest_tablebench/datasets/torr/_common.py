@@ -52,8 +52,8 @@ class ToRR(FileDataset[R]):
     def tags(self) -> Mapping[str, str]:
         """Return the dataset's task and domain, and whether it requires each skill."""
         # A variant outside the benchmark (finqa_text) asks the same questions.
-        about = ABOUT.get(self.name.removesuffix("_text"), ())
-        return dict(zip(("task", "domain", *SKILLS), about, strict=False))
+        facts = ABOUT.get(self.name.removesuffix("_text"), ())
+        return dict(zip(("task", "domain", *SKILLS), facts, strict=False))
 
 
 class ToRRRows(ToRR[QuestionRow], RowDataset):

@@ -130,9 +130,9 @@ class WorkerHandle:
         answer = json.loads(await self._invoke("open", to_json(config)))
         local, remote = versions(), answer["versions"]
         if local != remote:
-            listed = ", ".join(f"{name} {remote.get(name)} (here {local[name]})" for name in local)
+            listing = ", ".join(f"{name} {remote.get(name)} (here {local[name]})" for name in local)
             raise ModelError(
-                f"the Dask worker {self.address} has {listed}: equal records need equal versions",
+                f"the Dask worker {self.address} has {listing}: equal records need equal versions",
                 reason=ENGINE,
                 whole_run=True,
             )

@@ -142,7 +142,7 @@ class ReviewFile:
         """Write the candidates of a question. Raises `OSError`."""
         if self._path is None:
             return
-        about = (
+        question_cells = (
             question.id,
             table,
             question.task.name,
@@ -157,10 +157,15 @@ class ReviewFile:
             )
             figures = len(candidate.models), *marks, ", ".join(candidate.models)
             rows.append(
-                (*about, "yes" if taken and not index else "no", candidate.answer, *figures)
+                (
+                    *question_cells,
+                    "yes" if taken and not index else "no",
+                    candidate.answer,
+                    *figures,
+                )
             )
         if not candidates:
-            rows.append((*about, "no", "", 0, "", "", ""))
+            rows.append((*question_cells, "no", "", 0, "", "", ""))
         text = io.StringIO()
         blanks = ("",) * len(_MARKS)
         csv.writer(text).writerows(

@@ -144,16 +144,20 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
         replies = yield [
             reply_text(
                 ask_for_pairs(
-                    about.shows, about.subtask, about.language, counts[about.subtask], self._model
+                    context.shows,
+                    context.subtask,
+                    context.language,
+                    counts[context.subtask],
+                    self._model,
                 )
             )
-            for about in abouts
+            for context in abouts
         ]
         return digest, [
-            (about, draft)
-            for about, reply in zip(abouts, replies, strict=True)
+            (context, draft)
+            for context, reply in zip(abouts, replies, strict=True)
             for draft in new_drafts(
-                reply, partial(_read, about), counts[about.subtask], seen, tally
+                reply, partial(_read, context), counts[context.subtask], seen, tally
             )
         ]
 
@@ -163,21 +167,21 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
 
     def keep(self, proposal: tuple[About, Draft], checked: Kept) -> Pair:
         """Return the question. Raises `RefusedError` if its revision equals another question."""
-        about, proposed = proposal
-        draft, subtask = checked.draft, SUBTASKS[about.subtask]
+        context, proposed = proposal
+        draft, subtask = checked.draft, SUBTASKS[context.subtask]
         key = plain_question(draft.question)
-        if key != plain_question(proposed.question) and key in about.seen:
+        if key != plain_question(proposed.question) and key in context.seen:
             raise RefusedError("duplicate")
-        about.seen.add(key)
+        context.seen.add(key)
         tags = {
-            "skill": subtask["skill"], "subtask": about.subtask, "language": about.language,
+            "skill": subtask["skill"], "subtask": context.subtask, "language": context.language,
             "made": self._made,
         }  # fmt: skip
         return Pair(
-            id=f"{about.digest[:10]}-{about.subtask}-{hashlib.sha256(key.encode()).hexdigest()[:6]}",
+            id=f"{context.digest[:10]}-{context.subtask}-{hashlib.sha256(key.encode()).hexdigest()[:6]}",
             question=draft.question,
             answers=draft.answers,
-            metric=about.metric,
+            metric=context.metric,
             tolerance=draft.tolerance,
             tags={**tags, **checked.tags},
             # The prompt excludes questions about positions.
@@ -186,25 +190,25 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
         )
 
 
-def _read(about: About, reply: str) -> Iterator[Draft | RefusedError]:
+def _read(context: About, reply: str) -> Iterator[Draft | RefusedError]:
     for pair in read_drafts(reply):
         try:
-            yield _question(about, pair)
+            yield _question(context, pair)
         except RefusedError as error:
             yield error
 
 
-def _question(about: About, pair: object) -> Draft:
+def _question(context: About, pair: object) -> Draft:
     """Read a question with its answer, which it must not contain. Raises `RefusedError`."""
-    draft = read_draft(pair, about.metric, yes_no(about.language))
-    _require_unsaid(about, draft)
+    draft = read_draft(pair, context.metric, yes_no(context.language))
+    _require_unsaid(context, draft)
     return draft
 
 
-def _require_unsaid(about: About, draft: Draft) -> None:
+def _require_unsaid(context: About, draft: Draft) -> None:
     """Raise `RefusedError` if a question contains its answer, other than yes or no."""
     key = plain_question(draft.question)
-    if about.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
+    if context.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
         raise RefusedError("answer in question")
 
 
@@ -218,10 +222,10 @@ class MarkedQuestion:
 
     discriminators: Sequence[str]
 
-    def __call__(self, about: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
+    def __call__(self, context: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
         """Examine a question."""
         replies = yield [
-            reply_text(ask_for_marks(about.shows, draft, about.language, number, model))
+            reply_text(ask_for_marks(context.shows, draft, context.language, number, model))
             for number, model in enumerate(self.discriminators)
         ]
         for reply in values_of(replies):
@@ -245,20 +249,20 @@ class AttackedQuestion:
     critic: str
     solvers: Sequence[str]
 
-    def __call__(self, about: About, draft: Draft, course: Counter[str]) -> Conversation[Kept]:
+    def __call__(self, context: About, draft: Draft, course: Counter[str]) -> Conversation[Kept]:
         """Examine a question."""
         history: list[tuple[Draft, Attack]] = []
         for turn in range(1, TURNS + 1):
             if history:
-                draft = yield from self._revised(about, history)
+                draft = yield from self._revised(context, history)
             reply = yield from reply_text(
                 ask_for_attack(
-                    about.shows, draft, about.language, self.critic, is_last=turn == TURNS
+                    context.shows, draft, context.language, self.critic, is_last=turn == TURNS
                 )
             )
             attack = read_attack(reply)
             if not attack.points:
-                kept = yield from self._solved(about, draft, turn, course)
+                kept = yield from self._solved(context, draft, turn, course)
                 return kept
             for point in attack.points:
                 course[f"found not {point}"] += 1
@@ -266,29 +270,31 @@ class AttackedQuestion:
         raise RefusedError(f"not {history[-1][1].points[0]} after {TURNS} turns")
 
     def _revised(
-        self, about: About, history: Sequence[tuple[Draft, Attack]]
+        self, context: About, history: Sequence[tuple[Draft, Attack]]
     ) -> Conversation[Draft]:
-        step = ask_for_revision(about.shows, about.subtask, about.language, history, self.model)
+        step = ask_for_revision(
+            context.shows, context.subtask, context.language, history, self.model
+        )
         reply = yield from reply_text(step)
         pairs = read_drafts(reply)
         if len(pairs) != 1:
             raise RefusedError("revision is not one question")
-        return _question(about, pairs[0])
+        return _question(context, pairs[0])
 
     def _solved(
-        self, about: About, draft: Draft, turn: int, course: Counter[str]
+        self, context: About, draft: Draft, turn: int, course: Counter[str]
     ) -> Conversation[Kept]:
         """Return a question with the answer of most solvers.
 
         A solver without a readable reply has no vote. Raises `RefusedError` without a majority.
         """
         outcomes = yield [
-            _vote(about, draft, number, model) for number, model in enumerate(self.solvers)
+            _vote(context, draft, number, model) for number, model in enumerate(self.solvers)
         ]
         votes = [vote for vote in outcomes if not isinstance(vote, Exception)]
         course["solver without a vote"] += len(outcomes) - len(votes)
         for answers in (draft.answers, *votes):
-            agree = sum(_same(vote, answers, about.metric) for vote in votes)
+            agree = sum(_same(vote, answers, context.metric) for vote in votes)
             if 2 * agree > len(SOLVERS):
                 break
         else:
@@ -296,26 +302,26 @@ class AttackedQuestion:
         if not answers:
             raise RefusedError("solvers find no answer")
         is_own = answers == draft.answers
-        draft = replace(draft, answers=answers, tolerance=tolerance_of(answers, about.metric))
-        _require_unsaid(about, draft)
+        draft = replace(draft, answers=answers, tolerance=tolerance_of(answers, context.metric))
+        _require_unsaid(context, draft)
         course[f"accepted in turn {turn}"] += 1
         course["answer of the solvers"] += not is_own
         return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
 
 
-def _vote(about: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:
+def _vote(context: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:
     """Return the items of the answer of a solver, by its number from 0."""
     step = ask_solver(
-        about.table,
+        context.table,
         draft.question,
-        metric=about.metric,
-        language=about.language,
+        metric=context.metric,
+        language=context.language,
         number=number,
         model=model,
         answers=draft.answers,
     )
     reply = yield from reply_text(step)
-    return read_solution(reply, about.metric, yes_no(about.language), is_vote=True)
+    return read_solution(reply, context.metric, yes_no(context.language), is_vote=True)
 
 
 def _same(items: tuple[str, ...], expected: tuple[str, ...], metric: str) -> bool:

@@ -105,8 +105,8 @@ def digest(file: Path, kept: Path | None = None) -> str:
 
         kept = platformdirs.user_cache_path("pytest-tablebench") / "digests.json"
     try:
-        about = file.stat()
-        now = [about.st_size, about.st_mtime_ns, about.st_ino]
+        status = file.stat()
+        now = [status.st_size, status.st_mtime_ns, status.st_ino]
         digests = _read(kept)
         if isinstance(entry := digests.get(str(file)), list) and entry[:-1] == now:
             return str(entry[-1])

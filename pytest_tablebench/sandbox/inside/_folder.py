@@ -127,10 +127,10 @@ def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
         try:
             for entry in entries(inner):
                 count += 1
-                about = _about(entry)
-                if about is not None:
-                    size += about.st_blocks * 512
-                    if stat.S_ISDIR(about.st_mode):
+                status = _about(entry)
+                if status is not None:
+                    size += status.st_blocks * 512
+                    if stat.S_ISDIR(status.st_mode):
                         todo.append(entry.path)
                 if count > most_files or size > most_bytes:
                     return True
@@ -156,9 +156,9 @@ def _unnamed(child: int) -> int:
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{child}/fd"):
             with contextlib.suppress(OSError):
-                about = entry.stat()
-                if stat.S_ISREG(about.st_mode) and about.st_nlink == 0:
-                    size += about.st_blocks * 512
+                status = entry.stat()
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                    size += status.st_blocks * 512
     return size
 
 
@@ -170,7 +170,7 @@ def left(folder: str, names: Iterable[str], most: int) -> dict[str, bytes]:
         with contextlib.suppress(OSError):
             file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(file, "rb") as opened:
-                about = os.fstat(file)
-                if stat.S_ISREG(about.st_mode) and about.st_size <= most:
+                status = os.fstat(file)
+                if stat.S_ISREG(status.st_mode) and status.st_size <= most:
                     kept[name] = opened.read(most)
     return kept

@@ -149,8 +149,8 @@ def only_import(
         spec = PathFinder.find_spec(module.name, sys.path)
         if spec is not None:
             standard[module.name] = _place(spec)
-    about = [Path(path) for path in paths if path.endswith(".dist-info")]
-    sys.meta_path.append(_Finder({**modules, **standard}, about))
+    metadata_folders = [Path(path) for path in paths if path.endswith(".dist-info")]
+    sys.meta_path.append(_Finder({**modules, **standard}, metadata_folders))
 
 
 class _Finder(DistributionFinder):
