@@ -12,8 +12,6 @@ from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["audited", "record_of", "table_example", "write_starter_run"]
-
 
 def audited(example: Example, **fields: Any) -> AuditedExample:
     """Return an example of an audit without answers."""

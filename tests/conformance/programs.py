@@ -8,8 +8,6 @@ from pytest_tablebench.metrics import Judgement, Score
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from tests.support.sandboxes import shared_sandbox
 
-__all__ = ["LIMITS", "drawn", "reason_of", "values_of"]
-
 LIMITS = Limits(cpu_s=2, wall_s=10)
 """So that an endless loop of the records costs little."""
 

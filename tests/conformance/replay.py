@@ -16,18 +16,6 @@ from typing import Any
 from .revisions import revised
 from .vectors import decode, read_text
 
-__all__ = [
-    "REPLAYS",
-    "SUMMARIES",
-    "Record",
-    "differences",
-    "kind_of",
-    "read",
-    "replay",
-    "replays",
-    "summarizes",
-]
-
 Record = Mapping[str, Any]
 Replay = Callable[[Record], Iterable[str]]
 

@@ -18,8 +18,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["COMMITTED", "absent", "decode", "find", "folder", "load", "params", "read_text"]
-
 Record = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ import pytest
 
 from tests.support.runs import until
 
-__all__ = ["ForeignServer", "free_port", "interpreter"]
-
 LAUNCHER = Path(__file__).parent / "until_stdin_ends.py"
 
 LIFE_S = 900

@@ -24,17 +24,6 @@ from pytest_tablebench.sandbox._worker import SandboxProcess
 from pytest_tablebench.sandbox.inside._confine import WITHOUT_LANDLOCK
 from tests.sandbox.hostile_programs import HOSTILE, START, STOPPED
 
-__all__ = [
-    "LIMITS",
-    "SECRET",
-    "Found",
-    "World",
-    "all_backends",
-    "attack",
-    "left_behind",
-    "world",
-]
-
 PACKAGE = Path(pytest_tablebench.__file__).resolve().parent
 GOLD = next((PACKAGE / "datasets" / "starter").rglob("*.json*"))
 

@@ -12,13 +12,14 @@ import pytest
 
 from pytest_tablebench.models import Reply
 from pytest_tablebench.store import Store, _layer
+from tests.support.matrix import reduced
 from tests.support.stores import ask, filled, segments, text_of
 
 HEAD = '{"schema": 1, "key": "'
 
 
 def test_a_truncated_segment_serves_only_whole_answers(tmp_path):
-    requests = filled(tmp_path, "a", "b\ud83d", "c")
+    requests = filled(tmp_path, "a", "b\ud83d")
     (path,) = segments(tmp_path)
     content = path.read_bytes()
     ends = [match.end() for match in re.finditer(b"\n", content)]
@@ -28,7 +29,7 @@ def test_a_truncated_segment_serves_only_whole_answers(tmp_path):
             whole = sum(end <= size for end in ends)
             texts = [text_of(store, request) for request in requests]
             assert texts == [f"to {request.text}" for request in requests[:whole]] + [None] * (
-                3 - whole
+                2 - whole
             )
             torn = size not in (0, *ends)
             assert len(store.warnings) == torn
@@ -37,7 +38,7 @@ def test_a_truncated_segment_serves_only_whole_answers(tmp_path):
                 assert f"{path}, byte {start:,}: the last line is torn" in store.warnings[0]
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80, 0xFF])
+@pytest.mark.parametrize("mask", reduced([0x01, 0x20, 0x80, 0xFF], 0x01, 0x80))
 def test_a_changed_byte_never_changes_a_served_answer(tmp_path, mask):
     requests = filled(tmp_path, "a", "b", "c")
     (path,) = segments(tmp_path)

@@ -11,17 +11,6 @@ from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 
-__all__ = [
-    "RUN",
-    "STARTED_MS",
-    "attachments",
-    "containers",
-    "labels",
-    "make",
-    "results",
-    "write",
-]
-
 RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
 STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
 

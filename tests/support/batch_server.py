@@ -15,8 +15,6 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["BatchServer", "Handed"]
-
 Answer = str | dict[str, dict[str, Any]]
 HANDLED = ("/files", "/batches")
 

@@ -25,8 +25,6 @@ from pytest_tablebench.models import Message, Reply, Request
 if sys.platform != "win32":
     import resource
 
-__all__ = ["TOKEN", "Asker", "Caller", "Site", "come", "request"]
-
 TOKEN = "a-word-that-only-this-run-knows"
 
 

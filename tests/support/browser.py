@@ -8,8 +8,6 @@ from typing import Any
 
 from tests.support.runs import until
 
-__all__ = ["FLAGS", "Watched", "wait_for"]
-
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -15,18 +15,6 @@ from pytest_tablebench.models.openai_wire import WireModel
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
 
-__all__ = [
-    "GENEROUS_S",
-    "MODELS",
-    "QUIETLY",
-    "TESTED_LITELLM",
-    "Make",
-    "asking",
-    "direct",
-    "failing",
-    "plain",
-]
-
 # The two clients for a server of OpenAI's protocol: OpenAI's and litellm's.
 MODELS = ["openai/test-model", "hosted_vllm/test"]
 GENEROUS_S = 30.0

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["WORKERS_KEY", "DaskSite"]
-
 WORKERS_KEY = "sk-of-the-workers-0a4d7e11"
 """The API key in the workers' environment."""
 

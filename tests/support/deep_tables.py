@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import Table
 
-__all__ = ["Paths", "as_text", "deep_tables"]
-
 Paths = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 names = st.text("abcdefgäß&<>{}_%$#\\ ", min_size=1, max_size=6).map(lambda text: f"n{text}n")

@@ -12,22 +12,6 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors._protocol import Job
 
-__all__ = [
-    "DOWN",
-    "FILTERED",
-    "KEY",
-    "LIMITED",
-    "PAID",
-    "PATIENCE_S",
-    "REFUSED",
-    "REPLY",
-    "SERVER",
-    "SLOW",
-    "DispatchSimulation",
-    "failure",
-    "keys",
-]
-
 REPLY = {"text": "ok", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": 0.25}
 SERVER = ("server_error", {"retryable": True})
 DOWN = ("unreachable", {"retryable": True, "whole_run": True})

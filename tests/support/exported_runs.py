@@ -11,8 +11,6 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.run_folders import record, write_run
 
-__all__ = ["FORMULA", "PROMPT", "QUESTION", "TURNS", "record_lines", "write_full_run"]
-
 FORMULA = '=HYPERLINK("http://evil.example","x")'
 QUESTION = "Which town\u2028is largest?\x85"  # line ends to Python, inside a line of JSON
 PROMPT = "Table: ...\n\nQuestion: Which town is largest?"

@@ -15,8 +15,6 @@ import pytest
 
 from tests.support.runs import environment
 
-__all__ = ["EXTENSIONS", "Extended", "install", "run_extended"]
-
 EXTENSIONS = Path(__file__).resolve().parents[1] / "extensions"
 
 

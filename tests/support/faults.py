@@ -31,18 +31,6 @@ from tests.support.openai_server import (
 )
 from tests.support.runs import Process, Script, right, start_pytest
 
-__all__ = [
-    "TRANSIENT",
-    "Faulty",
-    "Held",
-    "Patient",
-    "comparable",
-    "engine_processes",
-    "held_run",
-    "kill",
-    "stored",
-]
-
 TRANSIENT: Mapping[str, Callable[[], Behaviour]] = {
     "429": lambda: error(429),
     "429 with Retry-After": lambda: error(429, headers={"Retry-After": "1"}),

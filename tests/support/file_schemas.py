@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-__all__ = ["check_schema"]
-
 
 def check_schema(path: Path, schema: str) -> None:
     """Fail if a file does not follow a built-in schema of check-jsonschema."""

@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 
-__all__ = ["openai_server"]
-
 
 @pytest.fixture
 def openai_server() -> Iterator[OpenAIServer]:

@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.toy_bench import CONFTEST, Bench
 
-__all__ = ["COUNT", "NO", "RIGHT", "WRONG", "GateBench", "names", "options", "outcomes"]
-
 RIGHT, WRONG, NO = "right", "wrong", "no answer"
 
 COUNT = 30

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pytest_tablebench.claims.gates import judge_gates
 
-__all__ = ["cell", "judge", "rows"]
-
 
 def cell(example, score, *, dataset="d", cell="s/p", raw=None, **more):
     serializer, _, perturbation = cell.partition("/")

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CONFIGURATIONS", "Record", "World", "as_records", "cases_of", "six_worlds"]
-
 CONFIGURATIONS = [(f"s{place // 5}", f"p{place % 5}") for place in range(35)]
 
 

@@ -13,37 +13,6 @@ from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.generation import NumericNLG, QTSumm, SciGen
 from pytest_tablebench.tables.table import Table
 
-__all__ = [
-    "DATASETS",
-    "N_KEYS",
-    "N_TEST",
-    "N_TEST_DESC",
-    "N_VAL",
-    "N_VAL_DESC",
-    "Q_DEV",
-    "Q_TEST",
-    "Q_TRAIN",
-    "S_DEV",
-    "S_MEDIUM",
-    "S_TEST",
-    "S_TRAIN",
-    "Content",
-    "every",
-    "html",
-    "ids",
-    "n_files",
-    "n_table",
-    "n_text",
-    "opened",
-    "q_files",
-    "q_row",
-    "q_table",
-    "s_files",
-    "s_row",
-    "table_of",
-]
-
-
 Content = Any
 """A file's content: a value written as JSON, or text or bytes written unchanged."""
 

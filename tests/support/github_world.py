@@ -16,16 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-__all__ = [
-    "ACTION",
-    "FORK",
-    "REPOSITORY",
-    "ROOT",
-    "TOKEN",
-    "GitHub",
-    "needs_action",
-]
-
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / ".github" / "actions" / "model-gate" / "action.yml"
 REPOSITORY = "team/product"

@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.toy_bench import SUITE, Bench
 
-__all__ = ["STARTER", "collected", "ids"]
-
 STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter")
 
 

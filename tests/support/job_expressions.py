@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["as_text", "condition", "evaluate", "filled"]
-
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?\d+(?:\.\d+)?)|'(?P<text>(?:[^']|'')*)'|(?P<name>[A-Za-z_][\w-]*)"
     r"|(?P<sign>\|\||&&|==|!=|<=|>=|[!<>().,\[\]]))"

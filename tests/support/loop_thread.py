@@ -16,8 +16,6 @@ from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.models.openai_wire import WireModel
 
-__all__ = ["Blocking", "LoopThread"]
-
 T = TypeVar("T")
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["FULL", "MEGABYTE", "draws", "reduced"]
-
 FULL = bool(os.environ.get("TABLEBENCH_FULL"))
 
 MEGABYTE = 1_000_000 if FULL else 200_000

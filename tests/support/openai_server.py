@@ -30,24 +30,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-__all__ = [
-    "Behaviour",
-    "OpenAIServer",
-    "Received",
-    "drip",
-    "drop",
-    "drop_midway",
-    "endless",
-    "error",
-    "hang",
-    "no_choices",
-    "nonsense",
-    "null_content",
-    "packed",
-    "raw",
-    "text",
-]
-
 
 @dataclass(frozen=True)
 class Behaviour:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ALL_THREE", "PLAIN", "plain"]
-
 ALL_THREE = (
     {"match": "How old is Ada?", "text": "36"},
     {"match": "How old is Bo?", "text": "about forty"},

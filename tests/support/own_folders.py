@@ -11,8 +11,6 @@ from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
-__all__ = ["PRICES", "QUESTIONS", "asked", "only", "opened", "problems", "workbook", "write_folder"]
-
 PRICES = "product,price\ntea,2.40\ncoffee,3.10\n"
 QUESTIONS = (
     "table,question,answer,id\n"

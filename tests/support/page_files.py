@@ -15,8 +15,6 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
 from tests.support.page_runs import write_run
 
-__all__ = ["block", "changed", "gate_result", "page", "text_of"]
-
 
 def gate_result(
     gate: str = "all.performance >= 0.5",

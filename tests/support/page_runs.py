@@ -12,8 +12,6 @@ from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.results import Record, RunFolder
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 
-__all__ = ["CHANGES", "FORMATS", "make_records", "record", "write_run"]
-
 FORMATS = ("concat", "csv", "df", "html", "indexed_row_major", "json", "markdown")
 CHANGES = ("insert_empty_rows", "none", "shuffle_cols", "shuffle_rows", "transpose")
 WORDS = [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ALPHA", "BETA", "analysis", "nothing", "value"]
-
 ALPHA, BETA = "alpha", "beta"
 
 

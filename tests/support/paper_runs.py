@@ -8,8 +8,6 @@ from pathlib import Path
 from pytest_tablebench.results.run import Run, RunRow
 from pytest_tablebench.results.run_facts import RunFacts
 
-__all__ = ["paper_run"]
-
 
 def paper_run(path: Path, label: str, facts: RunFacts, rows: Sequence[RunRow]) -> Run:
     run = Run(path, facts, label=label)

@@ -10,8 +10,6 @@ from typing import Any
 
 from pytest_tablebench.metrics._fin_qa_program import tokens_of
 
-__all__ = ["formula_texts", "plain_same_programs", "plain_same_texts"]
-
 SIGNS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "exp": "**", "greater": ">",
 }  # fmt: skip

@@ -19,8 +19,6 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.models.base import as_openai
 
-__all__ = ["Plain"]
-
 KEY = ("auth", "the API key is missing, wrong or not allowed")
 STATUS = {
     401: KEY,

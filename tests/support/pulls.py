@@ -15,8 +15,6 @@ from pytest_tablebench.datasets.pull import UPSTREAM, pull
 from pytest_tablebench.errors import DataError
 from tests.support.upstream_server import Fault, UpstreamServer, tarball
 
-__all__ = ["DIGIT", "FINQA", "GATED", "LOCK", "QTSUMM", "TEST", "WIKITQ", "Place", "sha256"]
-
 LOCK = ".tablebench-pull.json"
 DIGIT = {"train": b"1", "dev": b"2", "test": b"3"}
 FINQA = {f"dataset/{split}.json": b"[" + DIGIT[split] * 5000 + b"]" for split in DIGIT}

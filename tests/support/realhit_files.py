@@ -8,8 +8,6 @@ from typing import Any
 
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["HTML", "question", "write_folder"]
-
 HTML = (
     "<table><tr><td rowspan='2'>City</td><td colspan='2'>Visitors</td></tr>"
     "<tr><td>2001</td><td>2002</td></tr>"

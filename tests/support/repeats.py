@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.results import ScoreRow
 
-__all__ = ["RUN", "SCORES", "dataset_scope", "repeats", "runs"]
-
 
 def repeats(example, serializer, *scores, dataset="d", reason="timeout"):
     """Return the repeats of one cell; None is no answer, 1 passes."""

@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.results import Record, RunFolder
 
-__all__ = ["GRID", "Given", "record", "run_facts", "write_pair", "write_run"]
-
 Given = tuple[float | None, str | None]
 """A score and the reply's text; None and None for no answer."""
 

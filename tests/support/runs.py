@@ -19,20 +19,6 @@ from pytest_tablebench.results import Record, read_facts, read_records
 from tests.support.matrix import FULL
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 
-__all__ = [
-    "KEY",
-    "LITELLM",
-    "MODEL",
-    "Process",
-    "Run",
-    "Script",
-    "examples",
-    "right",
-    "run_pytest",
-    "start_pytest",
-    "until",
-]
-
 KEY = "sk-marked-5e1f0c77a2d94b36"
 """The API key of every run, which must never appear in its output."""
 

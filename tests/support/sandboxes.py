@@ -7,8 +7,6 @@ from functools import cache
 
 from pytest_tablebench.sandbox import Sandbox
 
-__all__ = ["shared_sandbox"]
-
 
 @cache
 def shared_sandbox() -> Sandbox:

@@ -8,20 +8,6 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import analyse
 
-__all__ = [
-    "GAPS",
-    "PERTURBATIONS",
-    "SERIALIZERS",
-    "TENTHS",
-    "figures",
-    "grids",
-    "models",
-    "quick",
-    "record",
-    "row",
-    "values",
-]
-
 SERIALIZERS = ("csv", "html", "json")
 PERTURBATIONS = ("none", "shuffle_rows", "transpose")
 RESAMPLES = 30

@@ -19,8 +19,6 @@ from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 
-__all__ = ["ROOT", "needs_slices", "rendered", "runner", "source"]
-
 BESIDE = Path(__file__).resolve().parents[3] / "shared/data"
 ROOT = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or BESIDE)
 

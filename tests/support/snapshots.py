@@ -12,8 +12,6 @@ from pytest_tablebench.results.snapshot_comparison import read_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.toy_bench import Bench
 
-__all__ = ["RECORD", "answers", "changes", "content", "counts", "stored", "summary"]
-
 RECORD = ("--bench-snapshot", "--snapshot-update")
 RIGHT = {"ada": "36", "bo": "41", "cy": "12"}
 

@@ -9,8 +9,6 @@ from typing import Any
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.store import Store
 
-__all__ = ["ask", "filled", "segments", "text_of"]
-
 
 def ask(text: str = "How many?", **changes: Any) -> Request:
     request = Request("m", (Message("user", text),), {"temperature": 0}, case_id="wikitq/nu-1")

@@ -10,19 +10,6 @@ from typing import Any
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.tablebench import DATASETS, TableBench
 
-__all__ = [
-    "DP",
-    "PLAIN",
-    "V2",
-    "many",
-    "numbers",
-    "opened",
-    "record",
-    "with_formatter",
-    "with_instruction",
-    "written",
-]
-
 PLAIN, DP, V2 = "TableBench.jsonl", "TableBench_DP.jsonl", "v2/TableBench_TCoT.jsonl"
 FACTS = {"columns": ["ship", "men"], "data": [["gull", 12], ["tern", None], ["skua", 7.5]]}
 

@@ -12,8 +12,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-__all__ = ["make_certificate", "server_context"]
-
 
 def make_certificate(folder: Path) -> Path:
     """Write an untrusted certificate and its key, valid for one day; return its file."""

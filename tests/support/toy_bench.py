@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["CONFTEST", "SUITE", "Bench", "read_lines"]
-
 CONFTEST = """
 import json
 from pathlib import Path

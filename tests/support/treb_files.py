@@ -10,8 +10,6 @@ from typing import Any
 
 from pytest_tablebench.datasets.treb._samples import known_subtasks
 
-__all__ = ["HARBOURS", "UNNAMED", "sample", "write_samples", "write_treb"]
-
 UNNAMED = "Multi-step_Guessing"
 """A subtask of the test data without an entry in the package."""
 

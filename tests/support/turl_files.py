@@ -10,8 +10,6 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
 
-__all__ = ["TEST", "TRAIN", "cell", "opened", "row", "turl"]
-
 TEST, DEV, TRAIN = (f"{split}.table_col_type.json" for split in ("test", "dev", "train"))
 VOCABULARY = "0\tboats.ship\n1\tpeople.person\n2\tboats.captain\n"
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WIKITQ_HEADER", "read", "tabfact", "wikitq"]
-
 WIKITQ_HEADER = "id\tutterance\tcontext\ttargetValue"
 WIKITQ_TABLES = {
     "csv/1-csv/1.tsv": "Ship\tYear\nGull\t1901\nTern\t1907\n",

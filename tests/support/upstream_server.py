@@ -28,8 +28,6 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["COMMIT", "Asked", "Fault", "UpstreamServer", "tarball"]
-
 COMMIT = "c0ffee" + "0" * 34
 """The commit that the server reports."""
 

@@ -12,8 +12,6 @@ import pytest
 
 from tests.support.runs import environment
 
-__all__ = ["ROOT", "VERSIONS", "build_wheel", "execute", "interpreter", "make_environment"]
-
 ROOT = Path(__file__).resolve().parents[2]
 
 VERSIONS = ("3.14", "3.13", "3.12", "3.11")

@@ -17,8 +17,6 @@ from tests.support.github_world import ACTION, FORK, OWN, REPOSITORY, ROOT, TOKE
 from tests.support.job_expressions import condition, filled
 from tests.support.job_steps import Job, Known, Runner, own_path, read_yaml
 
-__all__ = ["Event", "WorkflowRun", "run_action", "run_workflow"]
-
 _IGNORED = {"name", "runs-on", "timeout-minutes", "concurrency"}
 """Keys of a job without effect here; their expressions must still be valid."""
 
