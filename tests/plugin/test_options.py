@@ -6,45 +6,10 @@ import json
 
 import pytest
 
+from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.errors import SettingsError
 from tests.support.toy_bench import ADA, BO, SUITE
-
-OPTIONS = (
-    "--bench-model",
-    "--bench-dataset",
-    "--bench-serializer",
-    "--bench-perturbation",
-    "--bench-limit",
-    "--bench-sample",
-    "--bench-shots",
-    "--bench-seed",
-    "--bench-compat",
-    "--bench-api-base",
-    "--bench-param",
-    "--bench-timeout",
-    "--bench-max-reply",
-    "--bench-retries",
-    "--bench-patience",
-    "--bench-data",
-    "--bench-results",
-    "--bench-threshold",
-    "--bench-connections",
-    "--bench-repeats",
-    "--bench-store",
-    "--bench-store-readonly",
-    "--bench-replay",
-    "--bench-plan",
-    "--bench-max-cost",
-    "--bench-gate",
-    "--bench-gate-point",
-    "--bench-baseline",
-    "--bench-allow-unlike",
-    "--bench-stop-when-decided",
-    "--bench-allure",
-    "--bench-no-page",
-    "--bench-snapshot",
-)
 
 BAD = [
     # option, value, and words of the message
@@ -175,9 +140,7 @@ def test_a_bad_value_is_refused_in_one_line(bench, option, value, parts):
     assert "secret-value" not in line
 
 
-@pytest.mark.parametrize(
-    "value", ["a\x1b[31mb", "x\ny", "\u202ex", "z" * 10_000], ids=["escape", "line", "rtl", "long"]
-)
+@pytest.mark.parametrize("value", ["a\x1b[31mb\nc\u202e", "z" * 10_000], ids=["signs", "long"])
 @pytest.mark.parametrize("option", ["dataset", "limit", "perturbation", "threshold", "compat"])
 def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
     result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
@@ -287,8 +250,8 @@ def test_help_lists_every_option_and_ini_key(bench):
     text = bench.pytester.runpytest_inprocess("--help").stdout.str()
     assert "--model" in text
     for option in OPTIONS:
-        assert option in text
-        assert option.lstrip("-").replace("-", "_") + " (" in text
+        assert option.flag in text
+        assert f"{option.key} (" in text
 
 
 def test_help_lists_options_that_few_need_last(bench):
