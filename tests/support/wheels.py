@@ -14,6 +14,9 @@ from tests.support.runs import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 
+WHEEL = "python -m pip wheel --no-deps --wheel-dir dist ."
+"""The command of the README that builds the package."""
+
 VERSIONS = ("3.14", "3.13", "3.12", "3.11")
 """Newest first."""
 
@@ -38,13 +41,13 @@ def execute(
 
 
 def build_wheel(folder: Path, source: Path = ROOT) -> Path:
-    """Build the wheel of a source tree into a folder, with the installed tools."""
-    done = execute(
-        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source,
-        cwd=folder,
-    )  # fmt: skip
+    """Build the wheel of a source tree as the README says, with the installed tools."""
+    _, *words = WHEEL.split()
+    words[-2:] = [str(folder / "dist"), str(source)]
+    options = ["--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    done = execute(sys.executable, *words, *options, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    [path] = folder.glob("*.whl")
+    [path] = folder.glob("dist/*.whl")
     return path
 
 
