@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.html import write_page
@@ -158,26 +156,26 @@ def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path:
     assert watched.unwanted == []
 
 
-@pytest.mark.parametrize("number", range(0, len(PAYLOADS), 7))
-def test_a_hostile_reply_is_shown_unchanged(watched: Watched, tmp_path: Path, number: int) -> None:
-    payload = PAYLOADS[number]
-    folder = write_run(tmp_path / "run", [record(raw=payload, prediction="x")])
-    write_page(folder, tmp_path / "report.html")
+NAMED = "a\u202eb\u200bc\x1bd\ud800e\x00f"
+"""Characters that reorder or hide text, which the page names."""
+
+
+def test_a_hostile_reply_is_shown_unchanged(watched: Watched, tmp_path: Path) -> None:
+    replies = [NAMED, *PAYLOADS[::7]]
+    records = [
+        record(raw=reply, prediction="x", example_id=f"e{number}")
+        for number, reply in enumerate(replies)
+    ]
+    write_page(write_run(tmp_path / "run", records), tmp_path / "report.html")
     watched.open(tmp_path / "report.html")
-    watched.page.focus("#list")
-    watched.page.keyboard.press("Enter")
-    watched.page.wait_for_selector("dialog[open]")
-    assert watched.page.text_content("#case-body .said >> nth=0") == payload
+    replies[0] = "aU+202EbU+200BcU+001BdU+D800eU+0000f"
+    for row, reply in enumerate(replies):
+        watched.page.focus("#list")
+        if row:
+            watched.page.keyboard.press("ArrowDown")
+        watched.page.keyboard.press("Enter")
+        watched.page.wait_for_selector("dialog[open]")
+        assert watched.page.text_content("#case-body .said >> nth=0") == reply
+        watched.page.keyboard.press("Escape")
+        watched.page.wait_for_selector("dialog", state="hidden")
     assert watched.unwanted == []
-
-
-def test_characters_that_reorder_or_hide_are_named(watched: Watched, tmp_path: Path) -> None:
-    raw = "a\u202eb\u200bc\x1bd\ud800e\x00f"
-    folder = write_run(tmp_path / "run", [record(raw=raw)])
-    write_page(folder, tmp_path / "report.html")
-    watched.open(tmp_path / "report.html")
-    watched.page.focus("#list")
-    watched.page.keyboard.press("Enter")
-    watched.page.wait_for_selector("dialog[open]")
-    text = watched.page.text_content("#case-body .said >> nth=0")
-    assert text == "aU+202EbU+200BcU+001BdU+D800eU+0000f"

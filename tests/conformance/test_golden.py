@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from . import (  # noqa: F401 - they register their replays
     treb,
     verdicts,
 )
+from .__main__ import main
 from .replay import REPLAYS, SUMMARIES, differences, kind_of, read, replay
 from .vectors import COMMITTED, absent, decode, find, folder, read_text
 
@@ -186,7 +186,9 @@ def test_a_kind_of_several_benchmarks_is_known_by_the_id() -> None:
     assert {"rouge", "unknown"}.isdisjoint(REPLAYS)
 
 
-def test_the_command_counts_and_names_what_differs(tmp_path: Path) -> None:
+def test_the_command_counts_and_names_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     good = {"id": "g/1", "kind": "mcnemar", "fixed": 0, "broken": 0, "expected": {"p": 1.0}}
     bad = {"id": "g/2", "kind": "mcnemar", "fixed": 0, "broken": 0, "expected": {"p": 0.5}}
     new = {"id": "g/3", "kind": "tea_leaves", "expected": 1}
@@ -194,14 +196,8 @@ def test_the_command_counts_and_names_what_differs(tmp_path: Path) -> None:
 
     def run(*content: Any) -> tuple[int, list[str]]:
         file.write_text(json.dumps(content), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.conformance", str(file)],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            check=False,
-        )
-        return done.returncode, done.stdout.splitlines()[1:]
+        monkeypatch.setattr(sys, "argv", ["tests.conformance", str(file)])
+        return main(), capsys.readouterr().out.splitlines()[1:]
 
     assert run(good) == (0, ["  mcnemar: 1 of 1"])
     code, lines = run(good, bad, new)

@@ -247,7 +247,3 @@ def test_a_run_that_pytest_does_not_finish_is_one_line(tmp_path: Path) -> None:
     assert done.code == 2
     assert "pytest ended with exit code 3 for tablebench/scripted:old.jsonl" in done.err
     assert not (folder / "out" / "migration.json").exists()
-    (folder / "conftest.py").unlink()
-    done = migrate(folder, *models, "--limit=1", "--out=out")  # the same command again
-    assert (folder / "out" / "migration.json").exists(), done.err
-    assert "already exists" in migrate(folder, *models, "--limit=1", "--out=out").err
