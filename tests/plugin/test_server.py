@@ -6,10 +6,7 @@ case, and tests that do not need litellm avoid it.
 
 from __future__ import annotations
 
-import json
 import socket
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -144,27 +141,21 @@ def faulty_script() -> Script:
     )
 
 
-Faulty = dict[str, tuple[Run, Script]]
+Faulty = tuple[Run, Script]
 
 
 @pytest.fixture(scope="module")
-def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
-    """The same cases and faults, alone and spread over two workers, both at the same time."""
-
-    def run(workers: str, folder: Path) -> tuple[Run, Script]:
-        script = faulty_script()
-        with OpenAIServer(script) as server:
-            options = ["-n", workers, "--bench-retries", "1", "--bench-show", "20"]
-            options += ["--bench-reasoning-tokens", "0"]
-            return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
-
-    folders = {workers: tmp_path_factory.mktemp(f"faults{workers}-") for workers in ("0", "2")}
-    with ThreadPoolExecutor() as threads:
-        return dict(zip(folders, threads.map(run, folders, folders.values()), strict=True))
+def faulty_run(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
+    """A run with every fault of a case."""
+    script = faulty_script()
+    with OpenAIServer(script) as server:
+        options = ["--bench-retries", "1", "--bench-show", "20", "--bench-reasoning-tokens", "0"]
+        folder = tmp_path_factory.mktemp("faults")
+        return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
 
 
-def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) -> None:
-    run, script = faulty_runs["0"]
+def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_run: Faulty) -> None:
+    run, script = faulty_run
     assert run.exit_code == 1, run.output
     assert len(run.records) == FAULTS
     for number, example in enumerate(script.examples):
@@ -186,8 +177,8 @@ def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) ->
     assert set(script.asked.values()) == {1, 2}
 
 
-def test_the_terminal_shows_each_reason_on_one_line(faulty_runs: Faulty) -> None:
-    run, _ = faulty_runs["0"]
+def test_the_terminal_shows_each_reason_on_one_line(faulty_run: Faulty) -> None:
+    run, _ = faulty_run
     lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
     assert len(lines) == len(WITHOUT)
     for line, words in zip(lines, WITHOUT.values(), strict=True):
@@ -205,31 +196,11 @@ def test_the_terminal_shows_each_reason_on_one_line(faulty_runs: Faulty) -> None
         "these again (5.6 % contain no answer)" in run.output
     )
     assert run.facts["status"] == "complete"
+    # Replies without an answer are paid for as well.
+    assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + len(PAID)
+    assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
     # One answer came without token counts: the sum is unknown.
     assert run.facts["prompt_tokens"] is None
-
-
-def test_two_workers_record_the_same_faults(faulty_runs: Faulty) -> None:
-    alone, spread = faulty_runs["0"][0], faulty_runs["2"][0]
-    assert spread.exit_code == 1, spread.output
-
-    def comparable(run: Run) -> dict[str, Any]:
-        times = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd")
-        return {
-            case_id: {name: value for name, value in asdict(record).items() if name not in times}
-            for case_id, record in run.records.items()
-        }
-
-    assert comparable(spread) == comparable(alone)
-    first, second = (
-        json.loads((run.folder / "run" / "summary.json").read_text()) for run in (alone, spread)
-    )
-    assert first == second
-    for run in (alone, spread):
-        # Replies without an answer are paid for as well.
-        assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + len(PAID)
-        assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
-    assert "gw0" not in spread.output.split("= ERRORS =")[-1].split("short test summary")[0]
 
 
 @pytest.mark.skipif(not FULL, reason="TABLEBENCH_FULL runs it; calls of test_faults.py hang too")
