@@ -14,7 +14,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError, writing
 
 if TYPE_CHECKING:
-    from pytest_tablebench.interchange.community_evals import HubTask
+    from pytest_tablebench.interchange.submissions import HubTask
 
 
 _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
@@ -23,7 +23,7 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
     """Return the options of community-evals. Raises `SettingsError`."""
     from pytest_tablebench.datasets.pull import UPSTREAM
-    from pytest_tablebench.interchange.community_evals import HubTask
+    from pytest_tablebench.interchange.submissions import HubTask
 
     if not texts:
         raise SettingsError(
@@ -51,9 +51,9 @@ _FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "csv": ("flat", "write_csv", ("raw",)),
     "parquet": ("flat", "write_parquet", ()),
     "inspect": ("inspect_log", "write_inspect", ()),
-    "treb-submission": ("treb_submission", "write_treb_submission", ()),
+    "treb-submission": ("submissions", "write_treb_submission", ()),
     "community-evals": (
-        "community_evals",
+        "submissions",
         "write_community_evals",
         ("hub_dataset", "source_url"),
     ),
@@ -94,8 +94,7 @@ def export_run(options: argparse.Namespace) -> tuple[list[str], int]:
 def import_results(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.helm import compared_lines, read_helm
     from pytest_tablebench.interchange.import_run import import_run
-    from pytest_tablebench.interchange.read_eee import read_every_eval_ever
-    from pytest_tablebench.interchange.read_lm_eval import read_lm_eval
+    from pytest_tablebench.interchange.readers import read_every_eval_ever, read_lm_eval
 
     if options.form == "lm-eval":
         evaluations = read_lm_eval(options.paths, model=options.model)

@@ -1,20 +1,200 @@
-"""Convert rows of other tools into the fields of records."""
+"""Evaluations of other tools: reading of their files, checks, and the fields of their records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
-from pytest_tablebench.interchange._row_check import is_number
-from pytest_tablebench.util.names import printable, slug
+from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results.record import Record
+from pytest_tablebench.util.entries import listing, mapping, parsed_json
+from pytest_tablebench.util.names import printable, shortened, slug
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+LONGEST = 64_000_000
+"""The largest size of a line, or of a file that is read as a whole, in bytes."""
 
 UNKNOWN_SERIALIZER = "unknown"
 """The serializer of cases without one in their rows."""
 
 _LONGEST_TAG = 60
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A row in every-eval-ever's instance-level format, and its place for messages.
+
+    `fields` has the fields of the case's record, if the importer provides them.
+    """
+
+    data: Mapping[str, Any]
+    place: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation: its file, the content of its aggregate file, and the rows of its cases.
+
+    `run` has entries for `run.json`.
+    """
+
+    path: Path
+    facts: Mapping[str, Any]
+    rows: tuple[EvaluationRow, ...]
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Files
+
+
+def files_of(paths: Sequence[Path], pattern: str, missing: str) -> Iterator[Path]:
+    """Yield the given files, and the files in the given folders that match a pattern.
+
+    Raises `DataError` with the text `missing` for a folder without a match.
+    """
+    for path in paths:
+        files = sorted(path.rglob(pattern)) if path.is_dir() else [path]
+        if not files:
+            raise DataError(f"{path}: {missing}")
+        yield from files
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file with one JSON object. Raises `DataError` with its path."""
+    return _parsed(next(_pieces(path, -1), b""), str(path))
+
+
+def read_json_list(path: Path) -> list[dict[str, Any]]:
+    """Read a file with a JSON list of objects. Raises `DataError` with its path.
+
+    NaN and infinities are allowed, since HELM's statistics contain them.
+    """
+    rows = _loaded(next(_pieces(path, -1), b""), str(path), float)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{path}: not a list of JSON objects")
+    return rows
+
+
+def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the object on each line, and its place. Raises `DataError` with the line."""
+    for number, line in enumerate(_pieces(path), start=1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield _parsed(line, place), place
+
+
+def _pieces(path: Path, lines: int = 1) -> Iterator[bytes]:
+    """Yield the lines of a file, or its whole content for -1, up to `LONGEST` bytes of each."""
+    try:
+        with path.open("rb") as file:
+            read = file.readline if lines > 0 else file.read
+            yield from iter(lambda: read(LONGEST + 1), b"")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _parsed(data: bytes, place: str) -> dict[str, Any]:
+    content = _loaded(data, place, _refused)
+    if not isinstance(content, dict):
+        raise DataError(f"{place}: not a JSON object")
+    return content
+
+
+def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
+    if len(data) > LONGEST:
+        raise DataError(f"{place}: longer than {LONGEST:,} bytes")
+    try:
+        return parsed_json(data.decode("utf-8"), parse_constant=constant)
+    except ValueError as error:
+        raise DataError(f"{place}: not valid JSON: {shortened(str(error), 200)}") from None
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+# Checks
+
+
+def check_facts(facts: Mapping[str, Any], place: str) -> None:
+    """Raise `DataError` unless the facts are an aggregate file of every-eval-ever."""
+    _check(facts, "facts", place, "not an evaluation of every-eval-ever")
+
+
+def check_row(row: EvaluationRow) -> None:
+    """Raise `DataError` unless the row has every-eval-ever's instance-level format."""
+    _check(row.data, "row", row.place, "not a row of every-eval-ever")
+    if (row.data.get("output") is None) == (row.data.get("messages") is None):
+        raise DataError(f"{row.place}: needs either `output` or `messages`")
+
+
+def checked_record(fields: Mapping[str, Any], place: str) -> Record:
+    """Return the record with these fields. Raises `DataError` if they are not valid."""
+    try:
+        record = Record.from_line(json.dumps(fields))
+    except (ValueError, SettingsError) as error:
+        raise DataError(f"{place}: not a case: {shortened(str(error), 200)}") from None
+    _check(record.values, "record", place, "not a case")
+    if (record.outcome == "no_answer") != (record.score is None):
+        raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
+    return record
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number that is finite as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+@cache
+def _validator(kind: str) -> Validator:
+    """Return the validator of a kind, which accepts finite numbers only, and tuples as lists."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "number": lambda _, value: is_number(value),
+            "array": lambda _, value: isinstance(value, list | tuple),
+        }
+    )
+    text = resources.files(__package__).joinpath("schemas.json").read_text(encoding="utf-8")
+    schemas = json.loads(text)
+    for axis in NAMED:
+        kinds = ["string", "null"] if axis.is_optional else "string"
+        schemas["record"]["properties"][axis.name] = {"type": kinds}
+    schema = {"$defs": schemas["$defs"], **schemas[kind]}
+    return extend(Draft202012Validator, type_checker=types)(schema)
+
+
+def _check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
+    error = next(_validator(kind).iter_errors(data), None)
+    if error is None:
+        return
+    if error.absolute_path:
+        name = str(error.absolute_path[0])
+        state = f"is {shortened(repr(data[name]), 80)}"
+    else:
+        name, state = next(name for name in error.validator_value if name not in data), "is missing"
+    raise DataError(f"{place}: {claim}: `{name}` {state}")
+
+
+# Records
 
 
 @dataclass(frozen=True)
@@ -26,8 +206,8 @@ class _Metric:
     high: float = 1.0
     lower_is_better: bool = False
 
-    def scaled(self, value: float) -> float:
-        return (value - self.low) / (self.high - self.low)
+    def scaled(self, row: EvaluationRow) -> float:
+        return float((row.data["evaluation"]["score"] - self.low) / (self.high - self.low))
 
 
 def name_of(text: object) -> str:
@@ -43,23 +223,26 @@ def foreign_fields(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict
     result with usable scores is its score. Several rows of a sample for one result are repeats.
     """
     metrics = _metrics(evaluation.facts)
-    cases: dict[tuple[str, str, int], list[tuple[str, EvaluationRow]]] = {}
-    seen: dict[tuple[str, str, str], int] = {}
+    cases: dict[tuple[str, str, int], dict[str, EvaluationRow]] = {}
+    repeats: Counter[tuple[str, str, str]] = Counter()
+    unusable = {result for result, metric in metrics.items() if metric.lower_is_better}
     for row in evaluation.rows:
-        name, sample = str(row.data["evaluation_name"]), str(row.data["sample_id"])
-        result = str(row.data.get("evaluation_result_id") or name)
-        seen[name, sample, result] = repeat = seen.get((name, sample, result), 0) + 1
-        cases.setdefault((name, sample, repeat), []).append((result, row))
-    usable = _usable_results(cases.values(), metrics)
-    for (name, sample, repeat), rows in cases.items():
-        yield rows[0][1], _case(evaluation, (name, sample, repeat), rows, metrics, usable)
+        name, sample = row.data["evaluation_name"], row.data["sample_id"]
+        result = row.data.get("evaluation_result_id") or name
+        repeats[name, sample, result] += 1
+        cases.setdefault((name, sample, repeats[name, sample, result]), {})[result] = row
+        if not 0 <= metrics.setdefault(result, _Metric(slug(result))).scaled(row) <= 1:
+            unusable.add(result)
+    benchmark = name_of(evaluation.facts["evaluation_id"].partition("/")[0])
+    for key, rows in cases.items():
+        fields = _case(key, rows, {result: metrics[result] for result in rows}, unusable)
+        yield next(iter(rows.values())), {"benchmark": benchmark, **fields}
 
 
 def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
     metrics = {}
-    for result in facts.get("evaluation_results") or ():
-        config = result.get("metric_config") if isinstance(result, dict) else None
-        if not isinstance(config, dict):
+    for result in listing(facts.get("evaluation_results")):
+        if not isinstance(config := result.get("metric_config"), dict):
             continue
         mark = str(result.get("evaluation_result_id") or result.get("evaluation_name"))
         low: Any = config.get("min_score")
@@ -73,67 +256,47 @@ def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
     return metrics
 
 
-def _usable_results(
-    cases: Iterable[Sequence[tuple[str, EvaluationRow]]], metrics: Mapping[str, _Metric]
-) -> frozenset[str]:
-    """Return the results whose scores are within their bounds, with higher scores as better."""
-    usable: dict[str, bool] = {}
-    for rows in cases:
-        for result, row in rows:
-            metric = metrics.get(result, _Metric(result))
-            inside = 0 <= metric.scaled(row.data["evaluation"]["score"]) <= 1
-            usable[result] = usable.get(result, not metric.lower_is_better) and inside
-    return frozenset(result for result, is_usable in usable.items() if is_usable)
-
-
 def _case(
-    evaluation: Evaluation,
     key: tuple[str, str, int],
-    rows: Sequence[tuple[str, EvaluationRow]],
+    rows: Mapping[str, EvaluationRow],
     metrics: Mapping[str, _Metric],
-    usable: frozenset[str],
+    unusable: set[str],
 ) -> dict[str, Any]:
     name, sample, repeat = key
-    named = {result: metrics.get(result, _Metric(slug(result))) for result, _ in rows}
-    chosen = next(((result, row) for result, row in rows if result in usable), None)
-    result, row = chosen or rows[0]
-    data = row.data
-    answered = not (data.get("error") and not _has_reply(data))
-    if answered and chosen is None:
-        raise DataError(
-            f"{row.place}: none of its scores ({', '.join(map(printable, named))}) is usable; a "
-            f"score must be from 0 to 1 or within the bounds of its metric, and higher must be "
-            f"better"
-        )
+    usable = [result for result in rows if result not in unusable]
+    result = next(iter(usable or rows))
+    row, data = rows[result], rows[result].data
     dataset, example = name_of(name), slug(sample)
     case = "/".join((dataset, example, UNKNOWN_SERIALIZER, "none"))
-    metadata = data.get("metadata") or {}
     fields: dict[str, Any] = {
         "case_id": f"{case}/r{repeat}" if repeat > 1 else case,
-        "benchmark": name_of(str(evaluation.facts["evaluation_id"]).partition("/")[0]),
         "dataset": dataset,
         "example_id": example,
+        "repeat": repeat,
         "serializer": UNKNOWN_SERIALIZER,
         "perturbation": "none",
         "strategy": "direct",
         "modality": "text",
-        "repeat": repeat,
-        "metric": named[result].name if answered else None,
-        "tags": {name: text for name, text in metadata.items() if _is_tag(text)},
+        "tags": {n: text for n, text in mapping(data, "metadata").items() if _is_tag(text)},
     }
-    if not answered:
-        return fields | {"outcome": "no_answer"}
-    passed = data["evaluation"]["is_correct"]
+    if data.get("error") and not _has_reply(data):
+        return fields | {"metric": None, "outcome": "no_answer"}
+    if not usable:
+        raise DataError(
+            f"{row.place}: none of its scores ({', '.join(map(printable, rows))}) is usable; a "
+            f"score must be from 0 to 1 or within the bounds of its metric, and higher must be "
+            f"better"
+        )
+    scores = {
+        mark: metrics[mark].scaled(other) if mark in usable else other.data["evaluation"]["score"]
+        for mark, other in rows.items()
+    }
     return fields | {
-        "outcome": "right" if passed else "wrong",
-        "score": named[result].scaled(data["evaluation"]["score"]),
-        "part": named[result].name,
-        "parts": {
-            named[mark].name: named[mark].scaled(other.data["evaluation"]["score"])
-            if mark in usable
-            else other.data["evaluation"]["score"]
-            for mark, other in rows
-        },
+        "metric": metrics[result].name,
+        "outcome": "right" if data["evaluation"]["is_correct"] else "wrong",
+        "score": scores[result],
+        "part": metrics[result].name,
+        "parts": {metrics[mark].name: score for mark, score in scores.items()},
         "flags": ["error"] if data.get("error") else [],
     }
 
@@ -144,9 +307,8 @@ def _is_tag(text: str) -> bool:
 
 
 def _has_reply(data: Mapping[str, Any]) -> bool:
-    output, messages = data.get("output"), data.get("messages")
-    if output is not None:
-        return any(output["raw"])
+    if data.get("output") is not None:
+        return any(data["output"]["raw"])
     return any(
-        message["role"] == "assistant" and message.get("content") for message in messages or ()
+        message["role"] == "assistant" and message.get("content") for message in data["messages"]
     )

@@ -1,31 +1,58 @@
-"""Export to every-eval-ever: for each benchmark an aggregate file and a file of its cases."""
+"""Export to every-eval-ever: for each benchmark an aggregate file and a file of its cases.
+
+Fields of records without a place in the schema of cases become entries of `metadata` under their
+own names: text unchanged, other values as JSON. Default values are left out.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.claims.summary import summary_of
+from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
 from pytest_tablebench.interchange.exporter import (
     LIBRARY,
     PARAMETERS,
     RunTexts,
+    json_text,
     moment,
     plain,
     records_by,
     run_uuid,
+    tokens_of,
 )
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import MEDIA, merge_media
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import shortened, slug
+
+SCHEMA_VERSION = "0.3.0"
+"""The version of every-eval-ever's two schemas."""
+
+TAG = "tag:"
+"""The prefix of the name of a tag in `metadata`."""
+
+PLACED = {
+    *("model", "dataset", "example_id", "score", "passed", "raw", "references", "reason"),
+    *("prediction", "tags"),
+}
+"""The fields of a record that have another place in a row."""
+
+TEXTS = {
+    *("case_id", "benchmark", *(axis.name for axis in NAMED)),
+    *("outcome", "metric", "part", "prompt_digest", "transcript", "cluster"),
+}
+ROLES = {"user": "user", "reply": "assistant", "output": "tool"}
+_TOOL = "program"
 
 LOCAL = {
     *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
@@ -222,3 +249,99 @@ def _generation(run: RunFacts) -> dict[str, Any]:
     }
     details = {str(name): json.dumps(value, default=str) for name, value in params.items()}
     return {"generation_args": named, "additional_details": details}
+
+
+def result_id(dataset: str, figure: str) -> str:
+    """Return the id of an aggregate result, which its rows contain."""
+    return f"{dataset}::{figure}"
+
+
+def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -> dict[str, Any]:
+    """Return the row of a case.
+
+    A case without an answer has `error`, an empty output, and `outcome` in its metadata. The
+    schema requires a score nevertheless, which is a meaningless 0.
+    """
+    prompt, turns = texts.prompt(record), texts.turns(record)
+    references = [str(reference) for reference in record.references]
+    raw_input = texts.question_or_prompt(record)
+    mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
+    seconds = record.latency_s
+    row: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": evaluation_id,
+        "model_id": model_id,
+        "evaluation_name": record.dataset,
+        "evaluation_result_id": result_id(record.dataset, "performance"),
+        "sample_id": record.example_id,
+        "sample_hash": sha256(mark.encode("ascii")).hexdigest(),
+        "input": {"raw": raw_input, "formatted": prompt, "reference": references},
+        "evaluation": {"score": record.score or 0.0, "is_correct": record.passed is True},
+        "error": (record.reason or "no answer") if record.score is None else None,
+        "token_usage": tokens_of(record),
+        "performance": None if seconds is None else {"latency_ms": seconds * 1000},
+        "metadata": _metadata(record),
+    }
+    if turns:
+        messages = messages_of(prompt, turns)
+        calls = sum(len(message.get("tool_calls") or ()) for message in messages)
+        row["interaction_type"] = "agentic" if calls else "multi_turn"
+        row |= {"output": None, "messages": messages}
+        row["evaluation"] |= {"num_turns": len(turns), "tool_calls_count": calls}
+        if record.raw is not None:
+            row["metadata"]["raw"] = record.raw
+    else:
+        row["interaction_type"] = "single_turn"
+        row |= {"output": {"raw": [] if record.raw is None else [record.raw]}, "messages": None}
+    row["answer_attribution"] = _attribution(record, row["messages"])
+    return row
+
+
+def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[str, Any]]:
+    if record.prediction is None:
+        return []
+    last = len(messages) - 1 if messages else 0
+    return [
+        {
+            "turn_idx": last,
+            "source": f"messages[{last}].content" if messages else "output.raw",
+            "extracted_value": json_text(record.prediction),
+            "extraction_method": record.metric or "none",
+            "is_terminal": True,
+        }
+    ]
+
+
+def _metadata(record: Record) -> dict[str, str]:
+    entries: dict[str, str] = {}
+    placed = PLACED
+    if tokens_of(record) is not None:
+        placed = placed | {"prompt_tokens", "completion_tokens"}
+    if record.latency_s is not None and record.latency_s * 1000 / 1000 == record.latency_s:
+        placed = placed | {"latency_s"}
+    for item in fields(Record):
+        value: Any = getattr(record, item.name)
+        value = tuple(value) if isinstance(value, list) else value
+        made = item.default_factory
+        usual = item.default if made is MISSING else made()
+        if item.name not in placed and value != usual:
+            entries[item.name] = value if item.name in TEXTS else json.dumps(value, default=str)
+    if record.prediction is not None and not isinstance(record.prediction, str):
+        entries["prediction"] = json.dumps(record.prediction, default=str)
+    return entries | {f"{TAG}{name}": text for name, text in record.tags.items()}
+
+
+def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return prompt and turns as messages; programs are tool calls, outputs the tool's replies."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
+    call = 0
+    for role, text in turns:
+        if role == "program":
+            call += 1
+            tool_call = {"id": f"call-{call}", "name": _TOOL, "arguments": {"text": text}}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [tool_call]})
+        elif role == "output":
+            messages.append({"role": "tool", "content": text, "tool_call_id": [f"call-{call}"]})
+        else:
+            messages.append({"role": ROLES.get(role, role), "content": text})
+    return [{"turn_idx": place, **message} for place, message in enumerate(messages)]

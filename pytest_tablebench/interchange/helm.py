@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._evaluation import (
+from pytest_tablebench.interchange._foreign import (
     Evaluation,
     EvaluationRow,
+    is_number,
     read_json,
     read_json_list,
 )
-from pytest_tablebench.interchange._instance import SCHEMA_VERSION
-from pytest_tablebench.interchange._row_check import is_number
+from pytest_tablebench.interchange.every_eval_ever import SCHEMA_VERSION
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import slug
 

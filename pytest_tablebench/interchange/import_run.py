@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
-from pytest_tablebench.interchange._foreign import foreign_fields
-from pytest_tablebench.interchange._instance import recorded_fields, turns_of
-from pytest_tablebench.interchange._row_check import check_row, checked_record
+from pytest_tablebench.interchange._foreign import (
+    Evaluation,
+    EvaluationRow,
+    check_row,
+    checked_record,
+    foreign_fields,
+)
+from pytest_tablebench.interchange.every_eval_ever import PLACED, ROLES, TAG, TEXTS
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.texts import TEXTS, example_key, merge_media
+from pytest_tablebench.results.texts import TEXTS as TEXTS_FILE
+from pytest_tablebench.results.texts import example_key, merge_media
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, shortened
 
+_TURNS = {message: turn for turn, message in ROLES.items()}
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
     "prompt_digest": "prompts",
@@ -73,7 +80,7 @@ def import_run(
     try:
         for record in case_records:
             folder.append(record.to_line())
-        texts.write(out / TEXTS)
+        texts.write(out / TEXTS_FILE)
         # Images are next to the folder `data` of data/<benchmark>/<developer>/<model>/<uuid>.json.
         parents = (evaluation.path.parents for evaluation in evaluations)
         merge_media(dict.fromkeys(above[4] for above in parents if len(above) > 4), out)
@@ -102,7 +109,7 @@ def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, An
             yield row, dict(row.fields)
             continue
         try:
-            fields = recorded_fields(row.data.get("metadata") or {})
+            fields = _recorded_fields(row.data.get("metadata") or {})
         except ValueError as error:
             raise DataError(f"{row.place}: metadata: {shortened(str(error), 200)}") from None
         about = {"dataset": row.data["evaluation_name"], "example_id": row.data["sample_id"]}
@@ -125,7 +132,7 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         end = _prompt_end(messages)
         if not (ours or question.get("formatted")):
             prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:end])
-        turns = turns_of(messages[end:])
+        turns = _turns_of(messages[end:])
         digest = fields.get("transcript") or digest_of(json.dumps(turns))
         fields["transcript"] = digest
         texts.transcripts[digest] = turns
@@ -147,6 +154,36 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         key = example_key(record.dataset, record.example_id, record.perturbation)
         texts.questions[key] = question["raw"]
     return record
+
+
+def _turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return the messages after the prompt as the turns of a transcript."""
+    turns = []
+    for message in messages:
+        role, content = str(message.get("role")), message.get("content")
+        for call in message.get("tool_calls") or ():
+            arguments = call.get("arguments") or {}
+            text = arguments.get("text") if set(arguments) == {"text"} else json.dumps(arguments)
+            turns.append(("program", str(text)))
+        if content is not None:
+            turns.append((_TURNS.get(role, role), str(content)))
+    return turns
+
+
+def _recorded_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a record in the metadata of a row that this package wrote.
+
+    Raises `ValueError` for an entry that should be JSON and is not.
+    """
+    names = {item.name for item in fields_of(Record)} | {"raw", "prediction"}
+    values: dict[str, Any] = {}
+    for name, text in metadata.items():
+        if name in names - PLACED | {"raw", "prediction"}:
+            values[name] = text if name in TEXTS | {"raw"} else parsed_json(text)
+    values["tags"] = {
+        name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
+    }
+    return values
 
 
 def _prompt_end(messages: Sequence[Mapping[str, Any]]) -> int:

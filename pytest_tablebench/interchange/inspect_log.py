@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pytest_tablebench.config.axes import GRID, MODES, names_on
-from pytest_tablebench.interchange._instance import messages_of
-from pytest_tablebench.interchange.every_eval_ever import LOCAL
+from pytest_tablebench.interchange.every_eval_ever import LOCAL, messages_of
 from pytest_tablebench.interchange.exporter import (
     LIBRARY,
     PARAMETERS,

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.interchange import _evaluation
+from pytest_tablebench.interchange import _foreign
 from pytest_tablebench.results.texts import TEXTS, PromptText, TranscriptText, read_texts
 from tests.support.exported_runs import record_lines
 
@@ -216,7 +216,7 @@ def test_a_bad_row_is_named_by_file_and_line(
 def test_a_line_without_end_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_evaluation, "LONGEST", 2_000)
+    monkeypatch.setattr(_foreign, "LONGEST", 2_000)
     folder = write(tmp_path / "in", facts(), [row("q1"), b'{"a": "' + b"x" * 5_000])
     assert refused(folder, capsys).endswith("longer than 2,000 bytes\n")
 
