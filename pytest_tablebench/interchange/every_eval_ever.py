@@ -81,13 +81,9 @@ def write_every_eval_ever(
 ) -> list[Path]:
     """Write `<uuid>.json` and `<uuid>_samples.jsonl` in `data/<benchmark>/<developer>/<model>/`.
 
-    Args:
-        run: the run.
-        folder: the folder to write into.
-        model_id: `developer/model`; None takes the model's name, which must have that form.
-        organization: the evaluating organization.
-        relationship: its relationship to the model, in the schema's words.
-        samples: whether to write the cases, with questions, prompts and replies.
+    `model_id` is `developer/model`; None takes the model's name, which must have that form.
+    `organization` is the evaluating one, with its `relationship` to the model in the schema's
+    words. `samples` says whether to write the cases, with questions, prompts and replies.
     """
     model_id = model_id or run.facts.model
     place = _model_place(model_id)

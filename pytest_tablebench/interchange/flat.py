@@ -36,9 +36,6 @@ _SPREAD: Mapping[str, tuple[str, str]] = {
 _MOST_NAMES = 100
 """A field with more names than this becomes one column, as JSON."""
 
-_ROWS = 1000
-"""The number of rows of CSV that are made at once."""
-
 
 def record_frame(run: Run) -> pd.DataFrame:
     """Return a row for each record of a run: its fields, and its question.
@@ -92,11 +89,7 @@ def write_csv(run: Run, folder: Path, *, raw: bool = False) -> list[Path]:
     if not raw:
         frame.columns = frame.columns.map(_guarded)
     path = folder / "records.csv"
-    parts = (
-        frame[row : row + _ROWS].to_csv(header=row == 0, index=False, lineterminator="\r\n")
-        for row in range(0, len(frame), _ROWS)
-    )
-    write_whole(path, parts)
+    write_whole(path, frame.to_csv(index=False, lineterminator="\r\n"))
     return [path]
 
 

@@ -60,10 +60,7 @@ def read_helm(
 ) -> list[Evaluation]:
     """Read HELM's run folders, or folders of them, and score each reply.
 
-    Args:
-        paths: the folders.
-        score_reply: scores a reply by our metric.
-        tags: returns the tags of a dataset's questions.
+    `tags` returns the tags of a dataset's questions.
 
     Raises `DataError` with the file that cannot be read, and for a run that is not of a ToRR
     recipe.

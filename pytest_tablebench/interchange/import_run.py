@@ -26,7 +26,7 @@ from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS as TEXTS_FILE
 from pytest_tablebench.results.texts import example_key, merge_media
 from pytest_tablebench.serializers.content import digest_of
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.entries import listing, mapping, parsed_json
 from pytest_tablebench.util.names import counted, shortened
 
 _TURNS = {message: turn for turn, message in ROLES.items()}
@@ -46,10 +46,8 @@ def import_run(
 ) -> list[str]:
     """Write the evaluations of one model as one run folder; return lines for the terminal.
 
-    Args:
-        evaluations: all are checked before anything is written.
-        out: a folder without a run.
-        model: the name of the model in the run; None takes it from the files.
+    All are checked before anything is written. `model` is the name of the model in the run; None
+    takes it from the files.
 
     Raises `DataError` with file and line of a malformed case, and for evaluations with several
     models or with a case twice; `SettingsError` for a folder with a run.
@@ -63,7 +61,7 @@ def import_run(
         for row in evaluation.rows:
             check_row(row)
         for row, fields in _cases(evaluation):
-            ours = _is_ours(evaluation.facts)
+            ours = _is_ours(evaluation)
             record = _record(row, fields | {"model": model}, texts, ours=ours)
             if record.case_id in records:
                 case, first = shortened(record.case_id, 120), records[record.case_id][1]
@@ -100,7 +98,7 @@ def import_run(
 
 
 def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
-    is_ours = _is_ours(evaluation.facts)
+    is_ours = _is_ours(evaluation)
     if not is_ours and not any(row.fields for row in evaluation.rows):
         yield from foreign_fields(evaluation)
         return
@@ -129,7 +127,9 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         scored = fields.get("outcome") == "scored"
         fields["passed"] = None if scored else data["evaluation"]["is_correct"]
     if messages is not None:
-        end = _prompt_end(messages)
+        # The messages before the first reply are the prompt.
+        roles = [message["role"] not in {"user", "system"} for message in messages]
+        end = roles.index(True) if True in roles else len(roles)
         if not (ours or question.get("formatted")):
             prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:end])
         turns = _turns_of(messages[end:])
@@ -145,7 +145,10 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
     final = [entry for entry in data["answer_attribution"] if entry.get("is_terminal")]
     if final and fields.get("outcome") != "no_answer":
         fields.setdefault("prediction", str(final[-1].get("extracted_value")))
-    _add_costs(data, fields)
+    used, latency = mapping(data, "token_usage"), mapping(data, "performance").get("latency_ms")
+    fields.setdefault("prompt_tokens", used.get("input_tokens"))
+    fields.setdefault("completion_tokens", used.get("output_tokens"))
+    fields.setdefault("latency_s", None if latency is None else latency / 1000)
     if prompt and (fields.get("prompt_digest") or not ours):
         fields["prompt_digest"] = fields.get("prompt_digest") or digest_of(prompt)
         texts.prompts[fields["prompt_digest"]] = prompt
@@ -175,35 +178,23 @@ def _recorded_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
 
     Raises `ValueError` for an entry that should be JSON and is not.
     """
-    names = {item.name for item in fields_of(Record)} | {"raw", "prediction"}
-    values: dict[str, Any] = {}
-    for name, text in metadata.items():
-        if name in names - PLACED | {"raw", "prediction"}:
-            values[name] = text if name in TEXTS | {"raw"} else parsed_json(text)
+    names = {item.name for item in fields_of(Record)} - PLACED | {"raw", "prediction"}
+    values: dict[str, Any] = {
+        name: text if name in TEXTS | {"raw"} else parsed_json(text)
+        for name, text in metadata.items()
+        if name in names
+    }
     values["tags"] = {
         name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
     }
     return values
 
 
-def _prompt_end(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of messages before the first reply, which are the prompt."""
-    replies = (
-        place for place, message in enumerate(messages) if message["role"] not in {"user", "system"}
-    )
-    return next(replies, len(messages))
-
-
-def _add_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
-    used = data.get("token_usage") or {}
-    fields.setdefault("prompt_tokens", used.get("input_tokens"))
-    fields.setdefault("completion_tokens", used.get("output_tokens"))
-    latency = (data.get("performance") or {}).get("latency_ms")
-    fields.setdefault("latency_s", None if latency is None else latency / 1000)
-
-
 def _only_model(evaluations: Sequence[Evaluation]) -> str:
-    names = {_model_of(evaluation.facts) for evaluation in evaluations}
+    names = {
+        str(evaluation.facts["model_info"]["name" if _is_ours(evaluation) else "id"])
+        for evaluation in evaluations
+    }
     if len(names) > 1:
         shown = ", ".join(shortened(name, 60) for name in sorted(names)[:5])
         raise DataError(
@@ -213,13 +204,8 @@ def _only_model(evaluations: Sequence[Evaluation]) -> str:
     return names.pop()
 
 
-def _model_of(facts: Mapping[str, Any]) -> str:
-    info = facts["model_info"]
-    return str(info["name"] if _is_ours(facts) else info["id"])
-
-
-def _is_ours(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["eval_library"]["name"] == LIBRARY)
+def _is_ours(evaluation: Evaluation) -> bool:
+    return bool(evaluation.facts["eval_library"]["name"] == LIBRARY)
 
 
 def _run_facts(
@@ -228,7 +214,7 @@ def _run_facts(
     """Return the exported facts of the run, or those that another tool knows."""
     first = evaluations[0].facts
     run: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
-    if all(_is_ours(evaluation.facts) for evaluation in evaluations):
+    if all(map(_is_ours, evaluations)):
         recorded = _facts_of_run(evaluations)
         run = recorded | {name: value for name, value in run.items() if name not in recorded}
     else:
@@ -262,26 +248,22 @@ def _run_facts(
 def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """Return the exported `run.json`. Raises `DataError` for parts of different runs."""
     details = [
-        evaluation.facts["eval_library"].get("additional_details") or {}
+        mapping(evaluation.facts, "eval_library", "additional_details")
         for evaluation in evaluations
     ]
     for evaluation, facts in zip(evaluations, details, strict=True):
         if facts != details[0]:
-            raise DataError(
-                f"{evaluation.path} and {evaluations[0].path} are "
-                f"from different runs; import each run separately"
-            )
+            paths = f"{evaluation.path} and {evaluations[0].path}"
+            raise DataError(f"{paths} are from different runs; import each run separately")
     try:
         return {str(name): parsed_json(text) for name, text in details[0].items()}
     except (ValueError, TypeError) as error:
-        place = str(evaluations[0].path)
-        raise DataError(f"{place}: eval_library: {shortened(str(error), 200)}") from None
+        text = f"{evaluations[0].path}: eval_library: {shortened(str(error), 200)}"
+        raise DataError(text) from None
 
 
 def _params(facts: Mapping[str, Any]) -> dict[str, Any]:
-    for result in facts.get("evaluation_results") or ():
-        config = result.get("generation_config") if isinstance(result, dict) else None
-        params = config.get("generation_args") if isinstance(config, dict) else None
-        if isinstance(params, dict):
+    for result in listing(facts.get("evaluation_results")):
+        if params := mapping(result, "generation_config", "generation_args"):
             return {name: params[name] for name in PARAMETERS if params.get(name) is not None}
     return {}

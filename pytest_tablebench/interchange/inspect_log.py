@@ -64,12 +64,7 @@ class _Log:
     """The log of one dataset."""
 
     def __init__(
-        self,
-        run: Run,
-        dataset: str,
-        records: Sequence[Record],
-        texts: RunTexts,
-        created: datetime,
+        self, run: Run, dataset: str, records: Sequence[Record], texts: RunTexts, created: datetime
     ) -> None:
         self.run, self.dataset, self.records, self.texts = run, dataset, records, texts
         self.created = created.isoformat()
@@ -77,9 +72,7 @@ class _Log:
         metrics = {record.metric for record in records if record.metric}
         self.scorer = metrics.pop() if len(metrics) == 1 else "score"
         self.several = [
-            axis.name
-            for axis in MODES
-            if len({names_on(record, (axis,)) for record in records}) > 1
+            axis.name for axis in MODES if len({names_on(r, (axis,)) for r in records}) > 1
         ]
 
     def write(self, file: IO[bytes]) -> None:

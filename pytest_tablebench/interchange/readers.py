@@ -66,9 +66,7 @@ def _evaluation(path: Path) -> Evaluation:
 def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Evaluation]:
     """Read `samples_TASK_DATE.jsonl`, with `results_DATE.json` in the same folder.
 
-    Args:
-        paths: files and folders.
-        model: the name of the model; None takes it from the results.
+    `model` is the name of the model; None takes it from the results.
 
     Raises `DataError` with the file that cannot be read, or if the model's name is unknown.
     """

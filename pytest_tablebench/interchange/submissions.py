@@ -27,8 +27,6 @@ from pytest_tablebench.util.names import counted, known_names, shortened, slug
 LANGUAGES = ("English", "Chinese")
 """Upstream's folders of samples. Our example ids begin with them, upstream's ids do not."""
 
-FIELDS = ("id", "model_name", "question", "generation", "pred_answer")
-
 
 def write_treb_submission(run: Run, folder: Path) -> list[Path]:
     """Write `treb-STRATEGY.jsonl` for each strategy, with a line for each answered sample.
@@ -37,58 +35,42 @@ def write_treb_submission(run: Run, folder: Path) -> list[Path]:
     `pred_answer` (the parsed answer, or the output of its program).
     """
     texts = RunTexts.of(run)
-    by_strategy: dict[str, list[Record]] = {}
+    by_strategy: dict[str, dict[str, str]] = {}
     for record in run.records:
         if record.benchmark == "treb" and record.score is not None:
-            by_strategy.setdefault(record.strategy, []).append(record)
+            strategy, answer = record.strategy, _submitted(record, texts)
+            lines = by_strategy.setdefault(strategy, {})
+            if answer["id"] in lines:  # upstream accepts only one answer
+                raise DataError(
+                    f"{run.path}: {shortened(answer['id'], 120)} was answered several times with "
+                    f"the strategy {shortened(strategy, 40)}, but a submission has one answer per "
+                    f"sample; export a run with one serializer, without perturbations and repeats"
+                )
+            lines[answer["id"]] = json.dumps(answer, ensure_ascii=False) + "\n"
     if not by_strategy:
         raise DataError(f"{run.path} has no answered case of TReB, so nothing can be submitted")
-    answers_of = {
-        strategy: [submitted(record, texts) for record in records]
-        for strategy, records in sorted(by_strategy.items())
-    }
-    for strategy, answers in answers_of.items():
-        _check_once(answers, run.path, strategy)
     paths = []
-    for strategy, answers in answers_of.items():
-        path = folder / f"treb-{slug(strategy)}.jsonl"
-        lines = (json.dumps(answer, ensure_ascii=False) for answer in answers)
-        write_whole(path, "".join(f"{line}\n" for line in lines))
-        paths.append(path)
+    for strategy, lines in sorted(by_strategy.items()):
+        paths.append(folder / f"treb-{slug(strategy)}.jsonl")
+        write_whole(paths[-1], "".join(lines.values()))
     return paths
 
 
-def submitted(record: Record, texts: RunTexts) -> dict[str, str]:
+def _submitted(record: Record, texts: RunTexts) -> dict[str, str]:
     """Return the line of an answered case."""
-    language, _, rest = record.example_id.partition("|")
-    example = rest if language in LANGUAGES else record.example_id
-    subtask = record.tags.get("subtask") or _subtask_of(record.dataset)
-    values = (
-        f"{subtask}|{example}",
-        record.model,
-        texts.question(record) or "",
-        record.raw or "",
-        json_text(record.prediction) or "",
-    )
-    return dict(zip(FIELDS, map(plain, values), strict=True))
-
-
-def _subtask_of(dataset: str) -> str:
     from pytest_tablebench.datasets.treb import subtask_names
 
-    return subtask_names().get(dataset, dataset.removeprefix("treb_"))
-
-
-def _check_once(answers: Sequence[Mapping[str, str]], run: Path, strategy: str) -> None:
-    """Raise `DataError` if a sample has several answers, since upstream accepts only one."""
-    ids = [answer["id"] for answer in answers]
-    if len(set(ids)) < len(ids):
-        twice = next(name for name in ids if ids.count(name) > 1)
-        raise DataError(
-            f"{run}: {shortened(twice, 120)} was answered {counted(ids.count(twice), 'time')} with "
-            f"the strategy {shortened(strategy, 40)}, but a submission has one answer per sample; "
-            f"export a run with one serializer, without perturbations and repeats"
-        )
+    language, _, rest = record.example_id.partition("|")
+    example = rest if language in LANGUAGES else record.example_id
+    usual = subtask_names().get(record.dataset, record.dataset.removeprefix("treb_"))
+    answer = {
+        "id": f"{record.tags.get('subtask') or usual}|{example}",
+        "model_name": record.model,
+        "question": texts.question(record) or "",
+        "generation": record.raw or "",
+        "pred_answer": json_text(record.prediction) or "",
+    }
+    return {name: plain(text) for name, text in answer.items()}
 
 
 @dataclass(frozen=True)
@@ -109,11 +91,8 @@ def write_community_evals(
     of unanswered cases and the selection of cases. Format of the file:
     https://huggingface.co/docs/hub/eval-results.
 
-    Args:
-        run: the run.
-        folder: the folder to write into.
-        tasks: the tasks, by name of a dataset or benchmark of the run.
-        source: an address that shows the run.
+    `tasks` has the tasks by name of a dataset or benchmark of the run, `source` is an address that
+    shows the run.
     """
     import yaml
 
