@@ -164,11 +164,8 @@ class SnapshotFile:
         if update and not is_recorded:
             try:
                 write_entries(self.recorded, self.pending, new_only=new_only)
-            except SettingsError as error:
-                problems.append(f"nothing recorded: {error}")
-            except OSError as error:
-                why = error.strerror or shortened(str(error), 200)
-                problems.append(f"{name}: nothing recorded: {why}")
+            except (OSError, SettingsError) as error:
+                problems.append(f"{name}: nothing recorded: {shortened(str(error), 300)}")
         if damaged := sum(kind == "new" and key in self.stored for key, kind in self.kinds.items()):
             problems.append(f"{name}: {damaged} damaged entries were not compared")
         return problems
@@ -258,33 +255,29 @@ class SnapshotComparison:
             }
         for file in self._all_files():
             self.problems += file.finish(update=self.update, new_only=self._new_only)
-        data_by_model = {}
-        for model, kept in writer.model_runs.items():
-            if not kept.path.is_dir() or not self.files(model):
-                continue
-            data_by_model[model] = self.data(model)
-            try:
-                write_changes(kept.path, data_by_model[model])
-            except OSError as error:
-                self.problems.append(f"snapshots.json cannot be written: {error.strerror}")
-        return data_by_model
+        runs = {model: kept.path for model, kept in writer.model_runs.items() if self.files(model)}
+        data = {model: self.data(model) for model, path in runs.items() if path.is_dir()}
+        try:
+            for model, content in data.items():
+                write_changes(runs[model], content)
+        except OSError as error:
+            self.problems.append(f"snapshots.json cannot be written: {error.strerror}")
+        return data
 
     def data(self, model: str) -> dict[str, Any]:
         """Return the content of a model's `snapshots.json`."""
-        files, readable = {}, []
+        readable = [file for file in self.files(model) if file.problem is None]
+        counters: dict[str, dict[str, int | None]] = {}
         for file in self.files(model):
-            unused = None
-            if file.problem is None:
-                readable.append(file)
-                # A stored answer is unused if all cases of the suite ran and none has it.
-                if model in self._whole:
-                    unused = len(file.stored.keys() - file.kinds.keys())
-            files[file.path.name] = {"stored": len(file.stored), "unused": unused}
+            # A stored answer is unused if all cases of the suite ran and none has it.
+            is_counted = file.problem is None and model in self._whole
+            unused = len(file.stored.keys() - file.kinds.keys()) if is_counted else None
+            counters[file.path.name] = {"stored": len(file.stored), "unused": unused}
         return changes_data(
             Counter(kind for file in readable for kind in file.kinds.values()),
             [change for file in readable for change in file.changes.values()],
             updated=self.update,
-            files=files,
+            files=counters,
             problems=self.problems,
             compared_with=self._settings.snapshot_of,
         )
