@@ -44,7 +44,8 @@ def snapshots_report(comparison: SnapshotComparison) -> Document:
 
 def _counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:
     """Return how many answers of a model are the same, changed and new."""
-    files, counts, compared = comparison.files(model), data["counts"], data["compared_with"]
+    files = comparison.files[model].values()
+    counts, compared = data["counts"], data["compared_with"]
     title, recording = model, "--snapshot-update records them"
     if compared is not None:
         title += f" against {compared}"

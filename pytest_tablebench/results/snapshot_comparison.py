@@ -11,9 +11,8 @@ import hashlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +184,8 @@ class SnapshotComparison:
         self.fails_changes = settings.snapshot_changes == "fail" and (new_only or not update)
         self._new_only = new_only
         self._settings = settings
-        self._files: dict[str, dict[str, SnapshotFile]] = {}  # by model and suite
+        self.files: dict[str, dict[str, SnapshotFile]] = {model: {} for model in settings.models}
+        """The files by model, in the order of the run, and by suite."""
         self._whole: set[str] = set()  # models that ran every case of every suite
         names = case_ids(settings.models, 20, digest=False)
         self._endings = names if len(settings.models) > 1 else {}
@@ -193,7 +193,7 @@ class SnapshotComparison:
     def take(self, node_id: str, message: CaseMessage) -> Change | None:
         """Compare the answer of a finished case with the stored one, and return its change."""
         suite, _, test = node_id.partition("::")
-        files = self._files.setdefault(message.model, {})
+        files = self.files.setdefault(message.model, {})
         if suite not in files:
             path = self.folder / file_name(suite, self._settings.snapshot_of or message.model)
             files[suite] = SnapshotFile(path, self.folder / file_name(suite, message.model))
@@ -211,13 +211,12 @@ class SnapshotComparison:
         function = test.partition("[")[0].replace("::", ".")
         return printable(f"{function}[{case_id}{again}]")
 
-    def _all_files(self) -> Iterator[SnapshotFile]:
-        return chain.from_iterable(map(self.files, self._files))
-
     @property
     def has_failures(self) -> bool:
         """Whether changed answers have failed their tests."""
-        return self.fails_changes and any(file.changes for file in self._all_files())
+        return self.fails_changes and any(
+            file.changes for files in self.files.values() for file in files.values()
+        )
 
     @property
     def compared_nothing(self) -> bool:
@@ -227,15 +226,11 @@ class SnapshotComparison:
     @property
     def models(self) -> list[str]:
         """The models with answers, in the order of the run."""
-        return [model for model in self._settings.models if model in self._files]
-
-    def files(self, model: str) -> list[SnapshotFile]:
-        """Return the files of a model."""
-        return [*self._files.get(model, {}).values()]
+        return [model for model, files in self.files.items() if files]
 
     def is_in_vain(self, model: str) -> bool:
         """Return whether no answer of a model had a snapshot, and none is recorded."""
-        kinds = {kind for file in self.files(model) for kind in file.kinds.values()}
+        kinds = {kind for file in self.files[model].values() for kind in file.kinds.values()}
         return not self.update and kinds <= {"new", "no_answer"}
 
     def finish(
@@ -253,9 +248,12 @@ class SnapshotComparison:
                 for model, kept in writer.model_runs.items()
                 if planned.get(model) is not None and len(kept.rows) >= planned[model]
             }
-        for file in self._all_files():
-            self.problems += file.finish(update=self.update, new_only=self._new_only)
-        runs = {model: kept.path for model, kept in writer.model_runs.items() if self.files(model)}
+        for files in self.files.values():
+            for file in files.values():
+                self.problems += file.finish(update=self.update, new_only=self._new_only)
+        runs = {
+            model: kept.path for model, kept in writer.model_runs.items() if self.files.get(model)
+        }
         data = {model: self.data(model) for model, path in runs.items() if path.is_dir()}
         try:
             for model, content in data.items():
@@ -266,9 +264,10 @@ class SnapshotComparison:
 
     def data(self, model: str) -> dict[str, Any]:
         """Return the content of a model's `snapshots.json`."""
-        readable = [file for file in self.files(model) if file.problem is None]
+        files = self.files[model].values()
+        readable = [file for file in files if file.problem is None]
         counters: dict[str, dict[str, int | None]] = {}
-        for file in self.files(model):
+        for file in files:
             # A stored answer is unused if all cases of the suite ran and none has it.
             is_counted = file.problem is None and model in self._whole
             unused = len(file.stored.keys() - file.kinds.keys()) if is_counted else None

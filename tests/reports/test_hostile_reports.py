@@ -130,7 +130,7 @@ def snapshot_comparison(folder: Path) -> SnapshotComparison:
     file = SnapshotFile(folder / HOSTILE.replace("/", ""), folder)
     file.stored = {HOSTILE: Entry("right", 1.0, f"{HOSTILE} and more").encode()}
     file.note(HOSTILE, HOSTILE, Entry("wrong", 0.0, f"other {HOSTILE}"))
-    comparison._files[HOSTILE] = {HOSTILE: file}
+    comparison.files[HOSTILE] = {HOSTILE: file}
     return comparison
 
 
