@@ -1,4 +1,4 @@
 """Export runs to the formats of other tools, and import runs from some of them.
 
-Each format is a module with a function `write_*`; importers are modules named `read_*` and `helm`.
+An exporter is a function `write_*`. The readers of other tools' files are in `readers` and `helm`.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._foreign import (
     Evaluation,
     EvaluationRow,
+    files_of,
     is_number,
     read_json,
     read_json_list,
@@ -65,7 +66,9 @@ def read_helm(
     Raises `DataError` with the file that cannot be read, and for a run that is not of a ToRR
     recipe.
     """
-    return [_evaluation(folder, score_reply, tags) for folder in _folders(paths)]
+    files = files_of(paths, SPEC, f"contains no {SPEC} of HELM")
+    folders = dict.fromkeys(path.parent for path in files)
+    return [_evaluation(folder, score_reply, tags) for folder in folders]
 
 
 def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -91,15 +94,6 @@ def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     for dataset, count in without.items():
         lines.append(f"{dataset}: {count:,} answered cases have no published score")
     return lines
-
-
-def _folders(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        folder = path.parent if path.name in {SPEC, STATE, STATS} else path
-        specs = [folder / SPEC] if (folder / SPEC).exists() else sorted(folder.rglob(SPEC))
-        if not specs:
-            raise DataError(f"{path}: contains no {SPEC} of HELM")
-        yield from (spec.parent for spec in specs)
 
 
 def _evaluation(
