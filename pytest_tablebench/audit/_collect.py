@@ -19,7 +19,7 @@ from pytest_tablebench.metrics.normal_form import answer_text, joined_form, norm
 from pytest_tablebench.results.folder import read_facts, read_places
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, TranscriptText, read_texts
-from pytest_tablebench.running.rejudge import Opener
+from pytest_tablebench.running.replay import Opener
 from pytest_tablebench.strategies import answer_place
 from pytest_tablebench.tables.perturbations import parse_perturbation, takes_questions
 from pytest_tablebench.util.names import counted, shortened, unknown_name

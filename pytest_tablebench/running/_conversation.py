@@ -22,7 +22,6 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running._prompt_reading import PromptReading
-from pytest_tablebench.running._requests import request_of, whole_messages
 from pytest_tablebench.running.answer import (
     answer_of,
     replaced_facts,
@@ -32,15 +31,16 @@ from pytest_tablebench.running.answer import (
     turns_of,
     unanswered,
 )
-from pytest_tablebench.running.scorer import Scorer, not_judged, of_metric
+from pytest_tablebench.running.requests import of_metric, request_of, whole_messages
+from pytest_tablebench.running.scorer import Scorer, not_judged
 from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import ReplyForm
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.models import Request
-    from pytest_tablebench.running._requests import Route
     from pytest_tablebench.running.case import CaseRun
+    from pytest_tablebench.running.requests import Route
     from pytest_tablebench.strategies import Strategy, Task
 
 Value = TypeVar("Value")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.executors import Executor, Outcome
     from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.running._limits import Use
-    from pytest_tablebench.running._requests import Route
+    from pytest_tablebench.running.requests import Route
     from pytest_tablebench.store import Store
 
 PROGRAMS = "programs"

@@ -20,7 +20,7 @@ from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.results.run_facts import served_name
 from pytest_tablebench.running._limits import limit_of
-from pytest_tablebench.running._requests import PROMPT_CUT
+from pytest_tablebench.running.requests import PROMPT_CUT
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
 from pytest_tablebench.util.names import printable

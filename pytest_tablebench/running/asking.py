@@ -13,9 +13,9 @@ from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import SYSTEM, Reply, Request, as_read
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._lookup import PROGRAMS, Exchange, StepLookup
-from pytest_tablebench.running._requests import request_of, without_system
 from pytest_tablebench.running.pricing import AskPlan, Spent, price
 from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.requests import request_of, without_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation, Value
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.record import Record
-    from pytest_tablebench.running._requests import Route
+    from pytest_tablebench.running.requests import Route
     from pytest_tablebench.store.shared import SharedStores
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}

@@ -9,8 +9,7 @@ from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._limits import stored
-from pytest_tablebench.running._requests import request_of
-from pytest_tablebench.running.scorer import of_metric
+from pytest_tablebench.running.requests import of_metric, request_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example

@@ -22,8 +22,8 @@ from pytest_tablebench.models import (
 )
 from pytest_tablebench.running._limits import limit_of, limits_of, room_for
 from pytest_tablebench.running._model_facts import Refusals, Resolutions
-from pytest_tablebench.running._requests import RESERVED_TOKENS, Route
 from pytest_tablebench.running.endpoints import endpoint, key_fault
+from pytest_tablebench.running.requests import RESERVED_TOKENS, Route
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

@@ -29,13 +29,8 @@ from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.correcting import Correcting, correction_files
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.scorer import (
-    Scorer,
-    asked_by,
-    metric_params,
-    of_metric,
-    prompt_digest,
-)
+from pytest_tablebench.running.requests import metric_params, of_metric, prompt_digest
+from pytest_tablebench.running.scorer import Scorer, asked_by
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.executors.local import reference_of
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
-from pytest_tablebench.metrics.steps import Ask, Grade
+from pytest_tablebench.metrics.steps import Grade, Step
 from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
@@ -31,7 +31,6 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import UNCLEAR
 from pytest_tablebench.running.answer import SHOWN
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.serializers.content import digest_of, text_of
 from pytest_tablebench.strategies import answer_place, texts_of
 from pytest_tablebench.util.names import unknown_name
 
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 MEMORY = "memory"
 """The part of a score that is the score by the answer before the perturbation."""
-
-_METRIC = "metric:"
 
 
 @dataclass(frozen=True)
@@ -243,40 +240,6 @@ def converses(metric: object) -> bool:
     return any(map(inspect.isgeneratorfunction, (function, getattr(function, "__call__", None))))  # noqa: B004 - its code is inspected
 
 
-def of_metric(metric: str | None) -> str:
-    """Return the subject of a metric's requests. The subject of other requests is a dataset."""
-    return f"{_METRIC}{metric}"
-
-
-def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
-    """Return the parameters that a metric sets for its requests; None if `about` is a dataset."""
-    if not about.startswith(_METRIC):
-        return None
-    params: Mapping[str, Any] = getattr(metrics.get(about.removeprefix(_METRIC)), "params", {})
-    return params
-
-
-def prompt_digest(metric: Callable[..., Any], compat: Compat) -> str | None:
-    """Return the digest of a metric's first message to the judge about a sample answer.
-
-    It pins the words of the prompt. None if the metric does not begin with a question, or needs
-    more than prediction, references and question.
-    """
-    facts = {"compat": compat, "question": "QUESTION"}
-    try:
-        if getattr(metric, "may_be_unclear", False):
-            conversation = decision(Score(0.0), "ANSWER", ["REFERENCE"], question="QUESTION")
-        else:
-            conversation = metric("ANSWER", ["REFERENCE"], **facts)
-        step = next(conversation)
-        conversation.close()
-        if not isinstance(step, Ask) or step.model is not None:
-            return None
-        return digest_of("\n".join(f"{m.role}: {text_of(m.content)}" for m in step.messages))
-    except Exception:
-        return None
-
-
 def not_judged(error: Exception) -> Exception:
     """Return the error of a score after the judge's error, or after the metric's own error."""
     if isinstance(error, ModelError) and error.reason == METRIC:
@@ -313,20 +276,15 @@ def _with_memory(scored: Score, remembered: Score | None) -> Score:
     return replace(scored, parts={**scored.parts, MEMORY: value})
 
 
-def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
-    """Parse a judge's replies in the compat mode before the metric receives them.
-
-    A judge's reply that was cut off before any text gives no mark.
-    """
+def relayed(
+    conversation: Judgement, outcome_of: Callable[[Step], Generator[Any, Any, Any]]
+) -> Judgement:
+    """Follow a conversation with the outcomes that `outcome_of` makes; raise its errors inside."""
     try:
         step = next(conversation)
         while True:
             try:
-                outcome = yield step
-                if isinstance(outcome, Reply):
-                    outcome = _judges_reply(outcome, compat)
-            except ModelError as error:
-                step = conversation.throw(NotJudgedError(f"the judge gives no mark: {error}"))
+                outcome = yield from outcome_of(step)
             except Exception as error:
                 step = conversation.throw(error)
             else:
@@ -334,6 +292,22 @@ def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
     except StopIteration as end:
         scored: Score = end.value
         return scored
+
+
+def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
+    """Parse a judge's replies in the compat mode before the metric receives them.
+
+    A judge's reply that was cut off before any text gives no mark.
+    """
+
+    def outcome_of(step: Step) -> Generator[Any, Any, Any]:
+        try:
+            outcome = yield step
+            return _judges_reply(outcome, compat) if isinstance(outcome, Reply) else outcome
+        except ModelError as error:
+            raise NotJudgedError(f"the judge gives no mark: {error}") from None
+
+    return relayed(conversation, outcome_of)
 
 
 def _judges_reply(reply: Reply, compat: Compat) -> Reply:

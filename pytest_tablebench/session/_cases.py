@@ -15,8 +15,8 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results import MediaFolder
+from pytest_tablebench.running.requests import of_metric
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.running.scorer import of_metric
 from pytest_tablebench.session._messages import EngineNeeds
 from pytest_tablebench.store import may_have_answers
 

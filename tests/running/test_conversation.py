@@ -15,8 +15,8 @@ from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._conversation import ConversationDriver, Conversations, follow
-from pytest_tablebench.running._requests import Route
 from pytest_tablebench.running.case import CaseRun
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.strategies import Task
 

@@ -13,8 +13,8 @@ from pytest_tablebench.metrics import POSTPROCESSORS, Score
 from pytest_tablebench.metrics.steps import Ask, Execute
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running._requests import Route
 from pytest_tablebench.running.judge_plan import JudgeQuestions
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.running.scorer import Scorer
 
 

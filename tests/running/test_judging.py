@@ -19,8 +19,8 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._conversation import ConversationDriver, Conversations
 from pytest_tablebench.running._lookup import StepLookup
 from pytest_tablebench.running._prefetch import PrefetchWindow
-from pytest_tablebench.running._requests import Route
 from pytest_tablebench.running.case import CaseRun
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.running.scorer import Scorer, converses
 from pytest_tablebench.strategies import Direct, Task
 from tests.support.running_cases import completed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_tablebench.models import Message
-from pytest_tablebench.running._requests import without_system
+from pytest_tablebench.running.requests import without_system
 from pytest_tablebench.serializers.content import Image
 
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n")

@@ -13,8 +13,7 @@ from pytest_tablebench.results.folder import RunFolder, read_records
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.rejudge import Rejudged, rejudge
-from pytest_tablebench.running.rejudge._judge import totals_with
+from pytest_tablebench.running.rejudge import Rejudged, rejudge, totals_with
 from pytest_tablebench.running.runner import Runner
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.plain_model import Plain

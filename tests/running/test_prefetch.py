@@ -18,8 +18,8 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._conversation import ConversationDriver, Conversations
 from pytest_tablebench.running._lookup import StepLookup
 from pytest_tablebench.running._prefetch import PrefetchWindow
-from pytest_tablebench.running._requests import Route
 from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.store import Store
 from pytest_tablebench.strategies import Direct, Task
 from tests.support.running_cases import completed

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.models import Message
-from pytest_tablebench.running._requests import cut_messages
+from pytest_tablebench.running.requests import cut_messages
 from pytest_tablebench.util.tokens import count_tokens, first_tokens
 
 

@@ -17,8 +17,8 @@ from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running._conversation import ConversationDriver, Conversations
 from pytest_tablebench.running._lookup import StepLookup
 from pytest_tablebench.running._prefetch import PrefetchWindow
-from pytest_tablebench.running._requests import Route
 from pytest_tablebench.running.answer import step_records
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
 from tests.support.running_cases import completed

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.models import refusal_lines
 from pytest_tablebench.registry import Registry
@@ -25,18 +25,13 @@ from pytest_tablebench.results.record import ASSERTION, Record
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, merge_media
+from pytest_tablebench.running.asking import ModelClient
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.correcting import Correcting, CorrectionFile
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.pricing import AskPlan
-from pytest_tablebench.running.rejudge._judge import judge_client, totals_with
-from pytest_tablebench.running.rejudge._replay import (
-    SAME,
-    Opener,
-    Replay,
-    rescorable,
-    under,
-)
+from pytest_tablebench.running.replay import Opener, Replay, rescorable, step_of_judge, under
+from pytest_tablebench.running.requests import of_metric
 from pytest_tablebench.running.scorer import Scorer
 from pytest_tablebench.util.names import counted
 
@@ -117,49 +112,46 @@ def rejudge(
     new_thresholds = dict(thresholds or {})
     check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
-    if compat is not None or judge is not None or corrections is not None:
-        mode = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
-        opener = Opener(path, run, mode, _data_folder(data, run), registry)
+    mode = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
+    opener = Opener(path, run, mode, _data_folder(data, run), registry)
     overlay: Correcting | None = None
     if corrections is not None:  # checked before a judge is called
         files = [CorrectionFile(corrections, corrections.name)]
-        scorer = Scorer(registry, compat=mode)
-        overlay = Correcting(files, scorer, opener.source, opener.seed)
+        overlay = Correcting(files, Scorer(registry, compat=mode), opener.source, opener.seed)
         overlay.check(records)
     elif run.corrections and (judge is not None or compat is not None):
         notes.append(REMOVED)
-    judged, plan = list(records), None
+    judged, plan, agreement, flips = list(records), None, {}, None
     if compat is not None or judge is not None:
         compat = mode
         client = judge_client(run, registry, judge, api_base=api_base, max_cost=max_cost)
-        replay = Replay(
-            opener,
-            client,
-            judge or run.judge,
-            by_new_judge=judge is not None,
-            named={*run.thresholds, *new_thresholds},
-        )
-        limited = [
-            replace(record, threshold=_threshold(record, new_thresholds, registry))
-            for record in records
-        ]
-        judged, plan, problems = _replayed(replay, limited, ask=ask)
+        named = {*run.thresholds, *new_thresholds}
+        by_new_judge = judge is not None
+        replay = Replay(opener, client, judge or run.judge, by_new_judge=by_new_judge, named=named)
+        for record in records:
+            limit = _threshold(record, new_thresholds, registry)
+            replay.records.append(replace(record, threshold=limit))
+        try:
+            if by_new_judge:
+                [plan] = client.plans(replay.conversations())
+                client.makes_calls = ask
+            judged = replay.scored()
+        except ModelError as error:
+            raise SettingsError(f"--judge: {error}") from None
+        finally:
+            problems = [*client.close(), *refusal_lines(client.spent.left_out)]
         notes += [*opener.notes, *problems]
-    if new_thresholds:
-        judged = [under(record, new_thresholds.get(record.dataset)) for record in judged]
+    judged = [under(record, new_thresholds.get(record.dataset)) for record in judged]
     if labels := read_labels(path):
         judged = decided(judged, labels)
-    asserted = [
-        record
+    asserted = sum(
+        record.metric == ASSERTION and (compat is not None or record.dataset in new_thresholds)
         for record in records
-        if record.metric == ASSERTION and (compat or record.dataset in new_thresholds)
-    ]
+    )
     if asserted:
-        keep = "keeps its" if len(asserted) == 1 else "keep their"
-        notes.append(
-            f"{counted(len(asserted), 'case')} {keep} verdict: it comes from a test's own assertion"
-        )
-    agreement, run_data = {}, _run_data(path, run, compat, new_thresholds)
+        keep = f"{counted(asserted, 'case')} {'keeps its' if asserted == 1 else 'keep their'}"
+        notes.append(f"{keep} verdict: it comes from a test's own assertion")
+    run_data = _run_data(path, run, compat, new_thresholds)
     if overlay is not None:
         judged = [overlay.corrected(replace(record, corrected=None)) for record in judged]
         cases, digest = corrected_cases(judged), overlay.corrections.digest
@@ -169,42 +161,30 @@ def rejudge(
         run_data.pop("corrections", None)
     if plan is not None:
         agreement = agreement_of(records, judged)
-        kept = {name: asdict(record) for name, record in agreement.items()}
-        run_data["rejudged"] |= {"judge": run.judge, "agreement": kept}
-        flips = asdict(flips_of(records, judged))
-        run_data["rejudged"]["flips"] = {name: flips[name] for name in FLIP_COUNTS}
-        run_data["judge"] = plan.model
-        run_data |= totals_with(run, records, judged)
+        flips = flips_of(records, judged)
+        run_data["rejudged"] |= {
+            "judge": run.judge,
+            "agreement": {name: asdict(figures) for name, figures in agreement.items()},
+            "flips": {name: getattr(flips, name) for name in FLIP_COUNTS},
+        }
+        run_data |= {"judge": plan.model, **totals_with(run, records, judged)}
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
         run=Run(path, RunFacts.from_json(run_data), new_records=judged),
         scored=sum(rescorable(record) for record in records) if compat is not None else 0,
-        rescored=sum(_differ(old.score, new.score) for old, new in pairs),
+        rescored=sum(
+            old.score is not None and new.score is not None and abs(old.score - new.score) > 1e-9
+            for old, new in pairs
+        ),
         better=flipped[False, True],
         worse=flipped[True, False],
         notes=tuple(notes),
         ended=ended,
         plan=plan,
         agreement=agreement,
-        flips=None if plan is None else flips_of(records, judged),
+        flips=flips,
     )
-
-
-def _replayed(
-    replay: Replay, records: Sequence[Record], *, ask: bool
-) -> tuple[list[Record], AskPlan | None, list[str]]:
-    """Return the records scored again, the plan of a new judge, and problems of its calls."""
-    client, plan, problems = replay.client, None, list[str]()
-    try:
-        if replay.by_new_judge:
-            [plan] = client.plans(replay.conversations(records))
-            client.makes_calls = ask
-        return replay.records(records), plan, problems
-    except ModelError as error:
-        raise SettingsError(f"--judge: {error}") from None
-    finally:
-        problems += [*client.close(), *refusal_lines(client.spent.left_out)]
 
 
 REMOVED = (
@@ -275,10 +255,6 @@ def _cut_off(run: RunFacts, recorded: int) -> tuple[str | None, list[str]]:
     return None, []
 
 
-def _differ(old: float | None, new: float | None) -> bool:
-    return old is not None and new is not None and abs(old - new) > SAME
-
-
 def _threshold(record: Record, thresholds: Mapping[str, float], registry: Registry) -> float | None:
     """Return the threshold of a record: the new one, else the record's own.
 
@@ -305,3 +281,86 @@ def _data_folder(data: Path | None, run: RunFacts) -> Path:
     if data is not None:
         return data
     return Settings(data=None if run.data is None else Path(run.data)).data_folder()
+
+
+def judge_client(
+    run: RunFacts,
+    registry: Registry,
+    judge: str | None,
+    *,
+    api_base: str | None = None,
+    max_cost: float | None = None,
+) -> ModelClient:
+    """Return what looks the replies of a judge up, and asks a new judge for the missing ones.
+
+    Arguments:
+        run: the facts of the run: its judge, parameters and store.
+        registry: the providers.
+        judge: the new judge; None: the run's own, whose stored replies only are used.
+        api_base: the address of the new judge; None: the default.
+        max_cost: US dollars after which the new judge is not called any more.
+    """
+    kept = kept_store(run.store)
+    if judge is None:
+        is_kept = kept is not None and (not isinstance(kept, Path) or kept.is_dir())
+        settings = Settings(
+            models=() if run.judge is None else (run.judge,),
+            params=run.params,
+            api_base=run.api_base,
+            fresh=run.fresh,
+            replay=True,
+            store=kept if is_kept else None,
+            stored=is_kept,
+            reasoning_tokens=run.reasoning_tokens or 0,
+            extend_cut=run.extend_cut,
+        )
+    else:
+        settings = Settings(
+            models=(judge,),
+            params=run.params,
+            api_base=api_base,
+            max_cost=max_cost,
+            store=kept,
+            stored=run.store != "none",
+        )
+    params_of = {of_metric(name): params for name, params in run.judge_params.items()}
+    return ModelClient(
+        settings,
+        registry,
+        lambda about: params_of.get(about) or settings.request_params(judge=True),
+    )
+
+
+_SUMS = ("prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def totals_with(run: RunFacts, old: Iterable[Record], new: Iterable[Record]) -> dict[str, Any]:
+    """Return the calls and costs of run.json with the new judge's in place of the old one's.
+
+    A sum with an unknown part is None, as in any run.
+    """
+    before, after = _paid(old), _paid(new)
+    calls = run.calls_paid
+    totals: dict[str, Any] = {"calls_paid": _moved(calls, len(before), len(after))}
+    for name in _SUMS:
+        total = getattr(run, name) if calls else 0  # without a paid call its sums are unknown
+        totals[name] = _moved(total, _sum(before, name), _sum(after, name))
+    if not totals["calls_paid"]:
+        totals |= dict.fromkeys(_SUMS)
+    return totals
+
+
+def _paid(records: Iterable[Record]) -> list[Mapping[str, Any]]:
+    steps = (step for record in records for step in record.steps if step_of_judge(step))
+    return [step for step in steps if not step.get("from_store")]
+
+
+def _sum(steps: Iterable[Mapping[str, Any]], name: str) -> Any:
+    values = [step.get(name) for step in steps]
+    return None if None in values else sum(value for value in values if value is not None)
+
+
+def _moved(total: Any, before: Any, after: Any) -> Any:
+    if not isinstance(total, int | float) or before is None or after is None:
+        return None
+    return max(total - before, 0) + after

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Message, Request
-from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.serializers.content import digest_of, text_of
 from pytest_tablebench.util.tokens import first_tokens
 
 if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.results import Record
     from pytest_tablebench.running._limits import Limit
@@ -134,3 +137,40 @@ def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Mess
             return tuple(kept)
         kept.append(message)
     return tuple(kept)
+
+
+_METRIC = "metric:"
+
+
+def of_metric(metric: str | None) -> str:
+    """Return the subject of a metric's requests. The subject of other requests is a dataset."""
+    return f"{_METRIC}{metric}"
+
+
+def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
+    """Return the parameters that a metric sets for its requests; None if `about` is a dataset."""
+    if not about.startswith(_METRIC):
+        return None
+    params: Mapping[str, Any] = getattr(metrics.get(about.removeprefix(_METRIC)), "params", {})
+    return params
+
+
+def prompt_digest(metric: Callable[..., Any], compat: Compat) -> str | None:
+    """Return the digest of a metric's first message to the judge about a sample answer.
+
+    It pins the words of the prompt. None if the metric does not begin with a question, or needs
+    more than prediction, references and question.
+    """
+    facts = {"compat": compat, "question": "QUESTION"}
+    try:
+        if getattr(metric, "may_be_unclear", False):
+            conversation = decision(Score(0.0), "ANSWER", ["REFERENCE"], question="QUESTION")
+        else:
+            conversation = metric("ANSWER", ["REFERENCE"], **facts)
+        step = next(conversation)
+        conversation.close()
+        if not isinstance(step, Ask) or step.model is not None:
+            return None
+        return digest_of("\n".join(f"{m.role}: {text_of(m.content)}" for m in step.messages))
+    except Exception:
+        return None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -36,26 +35,19 @@ from pytest_tablebench.results.record import (
     reaches,
 )
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts
+from pytest_tablebench.running.answer import TRUNCATED, StepFacts, step_facts, step_records
 from pytest_tablebench.running.asking import CaseAsk, ModelClient
 from pytest_tablebench.running.correcting import parts_of_answer
 from pytest_tablebench.running.perturbing import scored_example
-from pytest_tablebench.running.rejudge._judge import with_judge_steps
-from pytest_tablebench.running.scorer import (
-    Scorer,
-    not_judged,
-    of_metric,
-    score_fields,
-    score_flags,
-)
+from pytest_tablebench.running.requests import of_metric
+from pytest_tablebench.running.scorer import Scorer, not_judged, relayed, score_fields, score_flags
+from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.strategies import texts_of
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import AskedDataset, Example, Source
     from pytest_tablebench.metrics import Judgement, Score
-
-SAME = 1e-9
 
 _EMPTY_REPLIES = frozenset({CUT_OFF, EMPTY, THOUGHTS_ALONE})
 """The reasons of complete records without an answer that `reference` scores."""
@@ -164,6 +156,8 @@ class _JudgeSteps:
 
     is_asked: bool = False
     is_missing: bool = False
+    done: int = 0
+    """The number of steps with an outcome."""
     steps: list[StepFacts] = field(default_factory=list)
 
 
@@ -177,6 +171,7 @@ class Replay:
         judge: the judge; None without one.
         by_new_judge: whether only answers that a judge marks are scored.
         named: the datasets whose thresholds an option sets.
+        records: the records, with their thresholds.
     """
 
     opener: Opener
@@ -184,22 +179,23 @@ class Replay:
     judge: str | None
     by_new_judge: bool = field(default=False, kw_only=True)
     named: Collection[str] = field(default=(), kw_only=True)
+    records: list[Record] = field(default_factory=list, kw_only=True)
 
     def __post_init__(self) -> None:
         self._scorer = Scorer(self.opener.registry, self.judge, self.opener.compat)
         self._scored: dict[str, Record] = {}
 
-    def records(self, records: Sequence[Record]) -> list[Record]:
+    def scored(self) -> list[Record]:
         """Return the records in the same order, scored again and judged by their thresholds."""
-        values_of(self.client.converse(self.conversations(records)))
-        return [self._scored.get(record.case_id, record) for record in records]
+        values_of(self.client.converse(self.conversations()))
+        return [self._scored.get(record.case_id, record) for record in self.records]
 
-    def conversations(self, records: Iterable[Record]) -> Iterator[Conversation[None]]:
+    def conversations(self) -> Iterator[Conversation[None]]:
         """Yield a conversation for each different reply, which scores its records.
 
         Each example is loaded once, and none is kept.
         """
-        replies = filter(self._has_reply, sorted(records, key=_question))
+        replies = filter(self._has_reply, sorted(self.records, key=_question))
         for (dataset, example_id), group in groupby(replies, _question):
             example = self.opener.source(dataset).example(example_id)
             yield from self._about(example, list(group))
@@ -312,31 +308,26 @@ class Replay:
         self, conversation: Judgement, record: Record, about: str, judged: _JudgeSteps
     ) -> Generator[Any, Any, Score]:
         """Follow a metric's conversation. A missing outcome is a `NotJudgedError` in it."""
-        resume: Callable[[], Step] = partial(next, conversation)
-        number = 0
-        while True:
+
+        def outcome_of(step: Step) -> Generator[Any, Any, Any]:
             try:
-                step = resume()
-            except StopIteration as end:
-                score: Score = end.value
-                return score
-            try:
-                if isinstance(step, Ask):
-                    if step.model is None and self.judge is None:
-                        raise NotJudgedError("the run had no judge", no_judge=True)
-                    judged.is_asked |= step.model is None
-                    outcome = yield CaseAsk(**vars(step), case=record, about=about, number=number)
-                else:
+                if not isinstance(step, Ask):
                     outcome = yield step
+                elif step.model is None and self.judge is None:
+                    raise NotJudgedError("the run had no judge", no_judge=True)
+                else:
+                    judged.is_asked |= step.model is None
+                    number = judged.done
+                    outcome = yield CaseAsk(**vars(step), case=record, about=about, number=number)
+                    facts, model = step_facts(step, outcome), step.model or self.judge
+                    judged.steps.append(replace(facts, model=model, text=outcome.written))
             except (ModelError, NotJudgedError) as error:
                 judged.is_missing = True
-                resume = partial(conversation.throw, not_judged(error))
-                continue
-            if isinstance(step, Ask):
-                facts = step_facts(step, outcome)
-                model = step.model or self.judge
-                judged.steps.append(replace(facts, model=model, text=outcome.written))
-            resume, number = partial(conversation.send, outcome), number + 1
+                raise not_judged(error) from None
+            judged.done += 1
+            return outcome
+
+        return (yield from relayed(conversation, outcome_of))
 
     def _with_verdict(self, record: Record, example: Example) -> Record:
         """Return a scored record with the verdict of its threshold, else of the dataset's.
@@ -371,3 +362,34 @@ def _missing(record: Record, form: AskedDataset) -> str | None:
     replies = texts_of(raw) if form.several else [raw]
     end = "length" if TRUNCATED in record.flags else "stop"
     return next((reason for text in replies if (reason := Reply(text, end).missing)), None)
+
+
+def with_judge_steps(record: Record, judging: Sequence[StepFacts]) -> Record:
+    """Return a record with new replies of a judge and the old steps of the answer."""
+    answer = [step for step in record.steps if not step_of_judge(step)] or [_answer_step(record)]
+    # `_NO_STEP` comes first because `step_records` leaves out a single step.
+    replies = step_records([_NO_STEP, *judging])[1:]
+    return replace(record, steps=(*answer, *replies))
+
+
+_NO_STEP = StepFacts("ask", "", None)
+
+
+def step_of_judge(step: Mapping[str, Any]) -> bool:
+    """Return whether a step is a judge's reply; only these contain a text."""
+    return "text" in step
+
+
+def _answer_step(record: Record) -> dict[str, Any]:
+    """Return the only step of an answer, which records leave out without a judge."""
+    outcome = "length" if TRUNCATED in record.flags else None
+    facts = {name: getattr(record, name) for name in _OF_STEP}
+    return {
+        "kind": "ask",
+        "digest": digest_of(record.raw or ""),
+        "outcome": outcome,
+        "model": None,
+    } | facts
+
+
+_OF_STEP = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
