@@ -21,7 +21,7 @@ from babel import Locale
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from pytest_tablebench.models import Message, Reply
-from pytest_tablebench.running._prompt_reading import SHORT, PromptReading, counts_of
+from pytest_tablebench.running.prompt_reading import SHORT, PromptReading, counts_of
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.tokens import count_tokens

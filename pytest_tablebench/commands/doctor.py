@@ -18,7 +18,7 @@ from pytest_tablebench.commands.data import data_state
 from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
-from pytest_tablebench.running.front_check import SHORTEST, front_check
+from pytest_tablebench.running.prompt_reading import SHORTEST, front_check
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import SUITES, program

@@ -42,7 +42,7 @@ class Origin:
 
 def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
     """Return the kinds that `--kind` names, or all. Raises `UnknownNameError`."""
-    from pytest_tablebench.running.name_checks import check_names
+    from pytest_tablebench.running.axes import check_names
 
     chosen = split_names(named) if named else list(names)
     check_names(kind, chosen, names, f"--{kind}")

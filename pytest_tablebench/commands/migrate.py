@@ -92,8 +92,8 @@ def _plan_lines(
 
 def _missing_keys(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return a line for each model that has missing answers, a hosted provider and no key."""
+    from pytest_tablebench.config.addresses import endpoint
     from pytest_tablebench.models.litellm_load import load
-    from pytest_tablebench.running.endpoints import endpoint
 
     lines = []
     for model in models:

@@ -21,7 +21,6 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import Reply
-from pytest_tablebench.running._prompt_reading import PromptReading
 from pytest_tablebench.running.answer import (
     answer_of,
     replaced_facts,
@@ -31,6 +30,7 @@ from pytest_tablebench.running.answer import (
     turns_of,
     unanswered,
 )
+from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.running.requests import of_metric, request_of, whole_messages
 from pytest_tablebench.running.scorer import Scorer, not_judged
 from pytest_tablebench.strategies import Said, asked_about, named_strategy

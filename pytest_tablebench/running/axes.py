@@ -16,12 +16,12 @@ from pytest_tablebench.config.settings import USUAL_PARAMS
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, NO_TABLE
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -372,3 +372,17 @@ def _modality(serializer: Serializer) -> str:
         return TEXT
     texts = [part for part in content if isinstance(part, str) and part.strip()]
     return IMAGE_TEXT if texts else IMAGE
+
+
+def check_names(
+    kind: str, names: Iterable[str] | None, choices: Iterable[str], place: str = ""
+) -> None:
+    """Raise `UnknownNameError` for the first name that is not among the choices.
+
+    The message starts with `place`: the option or the dataset that contains the names.
+    """
+    choices = dict.fromkeys(choices)
+    for name in names or ():
+        if name not in choices:
+            message = unknown_name(kind, name, choices)
+            raise UnknownNameError(f"{place}: {message}" if place else message)

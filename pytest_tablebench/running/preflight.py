@@ -1,31 +1,39 @@
-"""Checks before the first call, of errors that would make every case fail."""
+"""Checks before the first call: errors that would make every case fail, and changed servers."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.axes import TEXT
 from pytest_tablebench.config.extras import PICTURES, require
+from pytest_tablebench.config.parameters import NONE, effort_params
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
 from pytest_tablebench.datasets.folder import FolderDataset
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.executors import Work
+from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import KINDS
-from pytest_tablebench.models import GGUFModel
+from pytest_tablebench.models import GGUFModel, Reply, Request
 from pytest_tablebench.models.gguf import PREFIX
+from pytest_tablebench.running._limits import stored
+from pytest_tablebench.running.axes import check_names
 from pytest_tablebench.running.correcting import CorrectionFile
-from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.scorer import asked_by
-from pytest_tablebench.serializers.content import has_content
+from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.models import Resolution
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.provider_pool import ProviderPool
@@ -230,3 +238,135 @@ def _some_table(runner: Runner, name: str) -> Table | None:
     except Exception:
         return None
     return next((value for value in inputs if isinstance(value, Table)), None)
+
+
+_SAME_RUN = (
+    "the efforts would be the same run several times. Name a model that takes them, or one "
+    "effort, or omit --bench-effort"
+)
+
+
+def check_efforts(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
+    """Raise `SettingsError` for a model to which several efforts make no difference.
+
+    That is the case if a request cannot contain them, or contains the same for two of them. A
+    single effort that is not sent is only noted (`params_dropped` in `run.json`). Providers that
+    other packages register are not checked, because only they know what they do with parameters.
+    Raises `ModelError` if the engine has no facts about a model.
+    """
+    efforts = runner.settings.efforts
+    if efforts is None or len(efforts) < 2:
+        return
+    engine_models = runner.models.engine_models()
+    for model, cases in by_model.items():
+        if model not in engine_models:
+            if not runner.models.is_stored(model) and model.startswith("tablebench/"):
+                raise _effort_error(efforts, model, "it does not think")
+            continue
+        for dataset in dict.fromkeys(case.dataset for case in cases):
+            facts = {
+                effort: runner.models.facts_about(model, dataset, effort) for effort in efforts
+            }
+            sent = {effort: entry for effort, entry in facts.items() if entry is not None}
+            _check_sent(efforts, model, sent)
+
+
+def _check_sent(efforts: Iterable[str], model: str, facts: Mapping[str, Resolution]) -> None:
+    for effort, entry in facts.items():
+        for name in effort_params(effort):
+            # Claude thinks only if asked to, so that litellm has nothing to send for `none`.
+            if name in entry.dropped and not (effort == NONE and entry.reasons is False):
+                raise _effort_error(efforts, model, f"{effort} is not sent: {entry.dropped[name]}")
+    for (first, first_facts), (second, second_facts) in combinations(facts.items(), 2):
+        if first_facts.sent == second_facts.sent:
+            raise _effort_error(efforts, model, f"{first} and {second} send the same request")
+
+
+def _effort_error(efforts: Iterable[str], model: str, why: str) -> SettingsError:
+    return SettingsError(
+        f"--bench-effort={','.join(efforts)}: {model} takes no such axis "
+        f"({shortened(why, 300)}); {_SAME_RUN}"
+    )
+
+
+_IDENTITY: Mapping[str, str] = {
+    "fingerprint": "version",
+    "served_model": "model",
+    "served_by": "provider",
+}
+"""What a reply says about the model that gave it, with the names for messages."""
+
+
+def check_served(runner: Runner, cases: Iterable[Case]) -> dict[str, Any] | None:
+    """Ask the first stored question of one model again, and compare what served it.
+
+    Returns the entry of `run.json`: `same` is None if the replies do not say, and False without a
+    reply. None if no question is stored.
+    """
+    for case in cases:
+        request, before = _stored_question(runner, case)
+        if request is not None and before is not None:
+            try:
+                return _compared(before, _reply(runner, case.model, request))
+            except ModelError as error:
+                if error.reason == "budget":
+                    return {"same": None, "text": "the budget allows no call to check the server"}
+                why = shortened(str(error), 200)
+                return {"same": False, "text": f"the server did not answer a check: {why}"}
+    return None
+
+
+def _stored_question(runner: Runner, case: Case) -> tuple[Request | None, Reply | None]:
+    conversations = runner.conversations
+    try:
+        step = next(conversations.begin(case, conversations.task_of(case)))
+        if not isinstance(step, Ask) or step.model not in {None, case.model}:
+            return None, None
+        request = conversations.request(case, step, 0)
+    except Exception:  # the case itself reports it
+        return None, None
+    limits = conversations.route_of(case, step).limits
+    settlement = stored(request, limits, runner.models.store())
+    return settlement.request, settlement.reply
+
+
+def _reply(runner: Runner, model: str, request: Request) -> Reply:
+    """Make a call although the reply is stored: the request has a name of its own."""
+    request = replace(request, generation=f"check-{uuid.uuid4().hex}")
+    for message in request.messages:
+        runner.pictures.keep(model, images_of(message.content))
+    key, executor = request.key(), runner.models.executor()
+    executor.submit(Work(key, request, media=runner.pictures.path(model)), model)
+    while executor.lost is None:
+        outcome = dict(executor.outcomes(wait=True)).get(key)
+        if isinstance(outcome, Exception):
+            raise outcome
+        if isinstance(outcome, Reply):
+            return outcome
+    raise executor.lost
+
+
+def _compared(before: Reply, now: Reply) -> dict[str, Any]:
+    pairs = {
+        name: (str(old), str(new))
+        for field, name in _IDENTITY.items()
+        if (old := getattr(before, field)) is not None and (new := getattr(now, field)) is not None
+    }
+    if not pairs:
+        return {
+            "same": None,
+            "text": "the server does not name what answers, so another model behind the name is "
+            "not noticed; --bench-max-age asks again",
+        }
+    changes = [
+        f"{name} {shortened(new, 80)} instead of {shortened(old, 80)}"
+        for name, (old, new) in pairs.items()
+        if old != new
+    ]
+    if changes:
+        return {
+            "same": False,
+            "text": f"the server has changed since the stored answers: {', '.join(changes)}",
+        }
+    same = " and ".join(f"{name} {shortened(new, 80)}" for name, (_, new) in pairs.items())
+    return {"same": True, "text": f"a call shows the same {same} as when they were stored"}

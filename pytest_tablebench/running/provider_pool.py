@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.addresses import endpoint, key_fault
 from pytest_tablebench.config.parameters import BUDGET, EFFORT, WINDOW, effort_params, is_ollama
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
@@ -22,7 +23,6 @@ from pytest_tablebench.models import (
 )
 from pytest_tablebench.running._limits import limit_of, limits_of, room_for
 from pytest_tablebench.running._model_facts import Refusals, Resolutions
-from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.requests import RESERVED_TOKENS, Route
 
 if TYPE_CHECKING:

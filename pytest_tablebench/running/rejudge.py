@@ -26,9 +26,9 @@ from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.texts import TEXTS, merge_media
 from pytest_tablebench.running.asking import ModelClient
+from pytest_tablebench.running.axes import check_names
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.correcting import Correcting, CorrectionFile
-from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.pricing import AskPlan
 from pytest_tablebench.running.replay import Opener, Replay, rescorable, step_of_judge, under
 from pytest_tablebench.running.requests import of_metric

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models import GGUFModel
-from pytest_tablebench.running.effort_check import check_efforts
 from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.plan import ModelPlan, plan_judge, plan_model
-from pytest_tablebench.running.preflight import check_models, check_sight, check_tools
-from pytest_tablebench.running.served_check import check_served
+from pytest_tablebench.running.preflight import (
+    check_efforts,
+    check_models,
+    check_served,
+    check_sight,
+    check_tools,
+)
 
 if TYPE_CHECKING:
     from pytest_tablebench.session._cases import Cases

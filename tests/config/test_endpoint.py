@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pytest_tablebench.running.endpoints import endpoint
+from pytest_tablebench.config.addresses import endpoint
 
 
 @pytest.fixture(autouse=True)

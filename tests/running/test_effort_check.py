@@ -12,7 +12,7 @@ from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import Resolution
 from pytest_tablebench.models.litellm_facts import resolve
-from pytest_tablebench.running.effort_check import check_efforts
+from pytest_tablebench.running.preflight import check_efforts
 
 USUAL = {"temperature": 0, "max_tokens": 512}
 

@@ -15,7 +15,7 @@ from pytest_tablebench.claims.gate_names import (
 )
 from pytest_tablebench.claims.gates import parse_gate
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.running.name_checks import check_names
+from pytest_tablebench.running.axes import check_names
 
 
 def check(text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.prompt_reading import counted, drawn_prompt, measured, trained
 from pytest_tablebench.models import Message, Reply
-from pytest_tablebench.running._prompt_reading import PromptReading
+from pytest_tablebench.running.prompt_reading import PromptReading
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.util.tokens import count_tokens
 
