@@ -108,22 +108,21 @@ def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
         for axis, names in table.names.items()
     }
     tags = {tag: _only(column, is_kept) for tag, column in table.tags.items()}
-    altered = table.altered.intersection(axes["perturbation"].names)
     return {
         "names": {axis: column.names for axis, column in axes.items()},
         "codes": {axis: column.codes for axis, column in axes.items()},
         "score": score[is_kept],
         "passed": passed[is_kept],
-        "threshold": table.threshold[is_kept],
-        "repeat": table.repeat[is_kept],
         "checks": {},
         "parts": _kept(_corrected_parts(table), is_kept, place),
-        "answers": None if table.answers is None else table.answers[is_kept],
         "tags": {tag: column for tag, column in tags.items() if any(column.names)},
-        "answer_marks": None if table.answer_marks is None else table.answer_marks[is_kept],
-        "altered": frozenset(altered),
+        "altered": frozenset(table.altered.intersection(axes["perturbation"].names)),
         "cluster": None if table.cluster is None else _only(table.cluster, is_kept),
         "tallies": _kept(table.tallies, is_kept, place),
+        **{
+            name: None if (column := getattr(table, name)) is None else column[is_kept]
+            for name in ("threshold", "repeat", "answers", "answer_marks")
+        },
     }
 
 

@@ -102,18 +102,19 @@ def rejudge(
         DataMissing, DataError: the data is missing or is not the run's.
     """
     run, records = read_facts(path), list(read_records(path))
+    data = data or Settings(data=None if run.data is None else Path(run.data)).data_folder()
     if not records:
         raise SettingsError(f"{path} has no recorded case, so there is nothing to judge")
     present = dict.fromkeys(record.dataset for record in records)
     if registry is None:
         registry = registry_with(None, plugins)
         if not registry.datasets.keys() >= present.keys():  # some datasets are folders
-            registry = registry_with(_data_folder(data, run), plugins)
+            registry = registry_with(data, plugins)
     new_thresholds = dict(thresholds or {})
     check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
     mode = compat or check_compat(str(run.compat or COMPAT_MODES[0]))
-    opener = Opener(path, run, mode, _data_folder(data, run), registry)
+    opener = Opener(path, run, mode, data, registry)
     overlay: Correcting | None = None
     if corrections is not None:  # checked before a judge is called
         files = [CorrectionFile(corrections, corrections.name)]
@@ -277,12 +278,6 @@ def _threshold(record: Record, thresholds: Mapping[str, float], registry: Regist
     return limit
 
 
-def _data_folder(data: Path | None, run: RunFacts) -> Path:
-    if data is not None:
-        return data
-    return Settings(data=None if run.data is None else Path(run.data)).data_folder()
-
-
 def judge_client(
     run: RunFacts,
     registry: Registry,
@@ -341,10 +336,11 @@ def totals_with(run: RunFacts, old: Iterable[Record], new: Iterable[Record]) -> 
     """
     before, after = _paid(old), _paid(new)
     calls = run.calls_paid
-    totals: dict[str, Any] = {"calls_paid": _moved(calls, len(before), len(after))}
+    totals: dict[str, Any] = {"calls_paid": _moved(calls, [len(before)], [len(after)])}
     for name in _SUMS:
         total = getattr(run, name) if calls else 0  # without a paid call its sums are unknown
-        totals[name] = _moved(total, _sum(before, name), _sum(after, name))
+        sides = ([step.get(name) for step in steps] for steps in (before, after))
+        totals[name] = _moved(total, *sides)
     if not totals["calls_paid"]:
         totals |= dict.fromkeys(_SUMS)
     return totals
@@ -355,12 +351,8 @@ def _paid(records: Iterable[Record]) -> list[Mapping[str, Any]]:
     return [step for step in steps if not step.get("from_store")]
 
 
-def _sum(steps: Iterable[Mapping[str, Any]], name: str) -> Any:
-    values = [step.get(name) for step in steps]
-    return None if None in values else sum(value for value in values if value is not None)
-
-
-def _moved(total: Any, before: Any, after: Any) -> Any:
-    if not isinstance(total, int | float) or before is None or after is None:
+def _moved(total: Any, before: Sequence[Any], after: Sequence[Any]) -> Any:
+    """Return a total with new values in place of old ones; None if any is unknown."""
+    if not isinstance(total, int | float) or None in (*before, *after):
         return None
-    return max(total - before, 0) + after
+    return max(total - sum(before), 0) + sum(after)

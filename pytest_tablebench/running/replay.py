@@ -132,14 +132,9 @@ class Opener:
 
 
 _UNSCORED: dict[str, Any] = {
-    "score": None,
-    "threshold": None,
-    "passed": None,
+    **dict.fromkeys(("score", "threshold", "passed", "part", "metric")),
     "outcome": "no_answer",
-    "reason": "not_judged",
     "parts": {},
-    "part": None,
-    "metric": None,
 }
 """The fields of a record without a score."""
 
@@ -384,12 +379,8 @@ def _answer_step(record: Record) -> dict[str, Any]:
     """Return the only step of an answer, which records leave out without a judge."""
     outcome = "length" if TRUNCATED in record.flags else None
     facts = {name: getattr(record, name) for name in _OF_STEP}
-    return {
-        "kind": "ask",
-        "digest": digest_of(record.raw or ""),
-        "outcome": outcome,
-        "model": None,
-    } | facts
+    digest = digest_of(record.raw or "")
+    return {"kind": "ask", "digest": digest, "outcome": outcome, "model": None, **facts}
 
 
 _OF_STEP = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
