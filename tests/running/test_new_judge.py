@@ -1,4 +1,4 @@
-"""Another judge for a finished run: what it costs, what is asked, what becomes of the records."""
+"""Another judge for a finished run: its plan, its questions, and the new records."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.plain_model import Plain
 from tests.support.realhit_files import write_folder
 
-SAID = "[Final Answer]: People came."
+REPLY = "[Final Answer]: People came."
 
 
 def record(case: str, **values: Any) -> Record:
     dataset, example_id, serializer, perturbation = case.split("/")
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "outcome": "right", "score": 1.0, "threshold": 0.3, "passed": True,
-        "metric": "realhit_judged", "part": "rouge_l", "raw": SAID, "flags": ("not_judged",),
+        "metric": "realhit_judged", "part": "rouge_l", "raw": REPLY, "flags": ("not_judged",),
         "parts": {"rouge_l": 1.0, "parse@1": 0.0}, **values,
     }  # fmt: skip
     return Record(
         case, "m", "realhitbench", dataset, example_id, serializer, perturbation,
-        strategy="direct", modality="text", **given,
+        strategy="direct", modality="text", **fields,
     )  # fmt: skip
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of three cases that nobody judged: two that a judge marks, one that no judge does."""
+    """A run of three cases without a judge: two that a judge marks, one with a plain metric."""
     write_folder(tmp_path / "data")
     runner = Runner(Settings(data=tmp_path / "data"), builtin_registry())
     for name in ("realhit_da", "realhit_fc"):
         runner.source(name)
     folder = RunFolder(tmp_path / "run")
-    for one in (
+    for unjudged in (
         record("realhit_da/2/csv/none"),
         record("realhit_da/2/csv/transpose"),
         record("realhit_fc/1/csv/none", metric="realhit", part="em", score=0.0, passed=False),
     ):
-        folder.append(one.to_line())
+        folder.append(unjudged.to_line())
     folder.write_run(
         {
             "model": "m", "compat": "fixed", "seed": 0, "store": "none",
@@ -65,28 +65,28 @@ def by(run: Path, judge: list[dict[str, str]], *, ask: bool = True) -> Rejudged:
     return rejudge(run, judge=f"tablebench/scripted:{script}", ask=ask)
 
 
-def test_nothing_is_asked_before_one_says_so(run: Path) -> None:
-    found = by(run, [{"default": "[Score]: 70/100"}], ask=False)
-    assert found.plan is not None
-    # The table stands in each question, and is another one when it is transposed.
-    assert (found.plan.questions, found.plan.hits, found.plan.calls) == (2, 0, 2)
-    assert found.plan.prompt_tokens is not None
+def test_without_ask_only_the_plan_is_made(run: Path) -> None:
+    result = by(run, [{"default": "[Score]: 70/100"}], ask=False)
+    assert result.plan is not None
+    # Each question contains the table, which differs after the transposition.
+    assert (result.plan.questions, result.plan.hits, result.plan.calls) == (2, 0, 2)
+    assert result.plan.prompt_tokens is not None
 
 
-def test_his_marks_count_and_what_he_does_not_mark_stays(run: Path) -> None:
-    found = by(
+def test_new_marks_count_and_other_scores_stay(run: Path) -> None:
+    result = by(
         run, [{"match": "& Rome", "text": "[Score]: 20/100"}, {"default": "[Score]: 70/100"}]
     )
-    plain, transposed, fact = found.run.records
+    plain, transposed, fact = result.run.records
     assert (plain.score, plain.part, plain.outcome, plain.flags) == (0.7, "gpt_eval", "right", ())
     assert (plain.parts["rouge_l"], plain.parts["parse@1"]) == (1.0, 0.0)
     assert (transposed.score, transposed.outcome) == (0.2, "wrong")
-    assert fact == next(one for one in read_records(run) if one.dataset == "realhit_fc")
-    assert str(found.run.facts.entries["judge"]).startswith("tablebench/scripted:")
-    assert found.run.facts.entries["rejudged"]["judge"] is None
+    assert fact == next(old for old in read_records(run) if old.dataset == "realhit_fc")
+    assert str(result.run.facts.entries["judge"]).startswith("tablebench/scripted:")
+    assert result.run.facts.entries["rejudged"]["judge"] is None
 
 
-def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None:
+def test_replies_and_cost_replace_those_of_the_old_judge(run: Path) -> None:
     old = {
         "kind": "ask", "digest": "0", "outcome": "stop", "model": "old/judge", "latency_s": 1.0,
         "prompt_tokens": 40, "completion_tokens": 2, "cost_usd": 0.5, "from_store": False,
@@ -95,24 +95,24 @@ def test_his_words_and_cost_replace_those_of_the_judge_before(run: Path) -> None
     lines = (run / "records.jsonl").read_text().splitlines()
     judged = json.loads(lines[0]) | {"steps": [answer, {**old, "text": "[Score]: 10/100"}]}
     (run / "records.jsonl").write_text("\n".join([json.dumps(judged), *lines[1:], ""]))
-    told = json.loads((run / "run.json").read_text()) | {
+    facts = json.loads((run / "run.json").read_text()) | {
         "judge": "old/judge", "calls_paid": 4, "prompt_tokens": 240, "completion_tokens": 12,
         "cost_usd": 2.5,
     }  # fmt: skip
-    (run / "run.json").write_text(json.dumps(told))
-    found = by(run, [{"default": "Nearly. [Score]: 70/100"}])
-    plain, transposed, fact = found.run.records
+    (run / "run.json").write_text(json.dumps(facts))
+    result = by(run, [{"default": "Nearly. [Score]: 70/100"}])
+    plain, transposed, fact = result.run.records
     # The steps of the answer stay; without any the record's own figures are the answer's step.
     assert [step.get("text") for step in plain.steps] == [None, "Nearly. [Score]: 70/100"]
     assert [step.get("text") for step in transposed.steps] == [None, "Nearly. [Score]: 70/100"]
     assert plain.steps[0] == answer
-    assert plain.steps[1]["model"] == found.run.facts.entries["judge"] != "old/judge"
+    assert plain.steps[1]["model"] == result.run.facts.entries["judge"] != "old/judge"
     assert plain.steps[1]["cost_usd"] != 0.5
     assert not fact.steps
     # Four calls, without the old judge's one, with two of the new judge.
-    assert found.run.facts.entries["calls_paid"] == 5
+    assert result.run.facts.entries["calls_paid"] == 5
     # A scripted model has neither tokens nor a price.
-    assert (found.run.facts.entries["prompt_tokens"], found.run.facts.entries["cost_usd"]) == (
+    assert (result.run.facts.entries["prompt_tokens"], result.run.facts.entries["cost_usd"]) == (
         None,
         None,
     )
@@ -149,24 +149,24 @@ def test_a_judge_without_an_answer_is_counted_as_such(run: Path) -> None:
 def test_marks_are_in_the_store_that_machines_share(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def again(machine: str, **how: Any) -> Rejudged:
+    def again(machine: str, **options: Any) -> Rejudged:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / machine))
         registry = builtin_registry()
         registry.providers["plain"] = Plain
-        return rejudge(run, registry=registry, **how)
+        return rejudge(run, registry=registry, **options)
 
     with OpenAIServer(lambda _: text("[Score]: 70/100")) as server:
-        told = json.loads((run / "run.json").read_text())
-        told |= {"store": f"file://{tmp_path}/net", "judge": "plain/j", "api_base": server.url}
-        (run / "run.json").write_text(json.dumps(told))
+        facts = json.loads((run / "run.json").read_text())
+        facts |= {"store": f"file://{tmp_path}/net", "judge": "plain/j", "api_base": server.url}
+        (run / "run.json").write_text(json.dumps(facts))
         judge = {"judge": "plain/j", "api_base": server.url}
         first, second = (again(name, **judge, ask=True) for name in ("one", "two"))
-        # Without a new judge the run's own is not asked: what he said is fetched.
+        # Without a new judge, the replies of the run's own judge are fetched.
         third = again("three", compat="fixed")
-    assert [one.plan.calls for one in (first, second) if one.plan is not None] == [2, 0]
+    assert [run.plan.calls for run in (first, second) if run.plan is not None] == [2, 0]
     assert len(server.requests) == 2
-    for found in (first, second, third):
-        assert [record.parts.get("gpt_eval") for record in found.run.records] == [0.7, 0.7, None]
+    for result in (first, second, third):
+        assert [record.parts.get("gpt_eval") for record in result.run.records] == [0.7, 0.7, None]
 
 
 def test_what_a_judges_server_refuses_is_left_out(
