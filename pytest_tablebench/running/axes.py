@@ -187,7 +187,8 @@ class Axes:
         """Return the modalities of datasets, in order."""
         return tuple(
             _unique(
-                self.defaults(name).modality or chain.from_iterable(self.modalities_by_serializer(name).values())
+                self.defaults(name).modality
+                or chain.from_iterable(self.modalities_by_serializer(name).values())
                 for name in datasets
             )
         )
