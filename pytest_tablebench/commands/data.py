@@ -107,7 +107,7 @@ def check_folders(options: argparse.Namespace) -> CommandAnswer:
         fix_dataset,
         folder_datasets,
     )
-    from pytest_tablebench.reports.folder_check import folder_report
+    from pytest_tablebench.reports.project import folder_report
     from pytest_tablebench.running.builtins import command_registry
 
     data: Path = options.folder.parent if options.folder.name == SETTINGS_FILE else options.folder
@@ -178,7 +178,7 @@ def _of_corrections(dataset: Dataset, folder: Path) -> Iterator[Problem]:
 
 def count_datasets(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.datasets.statistics import joined_facts, statistics_of
-    from pytest_tablebench.reports.data import (
+    from pytest_tablebench.reports.statistics import (
         statistics_json,
         statistics_report,
         write_statistics,

@@ -24,7 +24,7 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import SUITES, program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.doctor import Finding
+    from pytest_tablebench.reports.project import Finding
     from pytest_tablebench.store.upkeep import Survey
 
 
@@ -42,7 +42,7 @@ SMALLEST_DISK = 1 << 30
 
 def check_machine(options: argparse.Namespace) -> CommandAnswer:
     """Return the result of each check, and 1 if one of them prevents every run."""
-    from pytest_tablebench.reports.doctor import doctor_report
+    from pytest_tablebench.reports.project import doctor_report
 
     settings = Settings(data=options.bench_data, store=options.bench_store)
     looks: tuple[Callable[[Settings], Finding], ...] = (
@@ -168,7 +168,7 @@ def _store(settings: Settings) -> Finding:
 
 def _retirement(settings: Settings) -> Finding:
     from pytest_tablebench.config.project_file import project_models
-    from pytest_tablebench.reports.retirement import SOON, retirement_line
+    from pytest_tablebench.reports.project import SOON, retirement_line
     from pytest_tablebench.running.model_listing import facts_of
     from pytest_tablebench.store import Store
     from pytest_tablebench.store.upkeep import facts_by_model
@@ -283,7 +283,7 @@ RESULTS = "tablebench-results"
 
 def show_models(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.config.project_file import project_models
-    from pytest_tablebench.reports.models import models_report
+    from pytest_tablebench.reports.project import models_report
     from pytest_tablebench.results.folder import search_runs
     from pytest_tablebench.running.model_listing import list_models
 

@@ -31,7 +31,7 @@ def audit_gold(options: argparse.Namespace) -> CommandAnswer:
             raise SettingsError("audit export needs --to DIR, the folder for the reports")
     elif reports is not None:
         raise SettingsError("--to is for `tablebench audit export RUN... --to DIR`")
-    from pytest_tablebench.reports.audit import audit_json, audit_report
+    from pytest_tablebench.reports.cases import audit_json, audit_report
     from pytest_tablebench.reports.html.review import write_audit_page
     from pytest_tablebench.results.corrections import read_corrections
 
@@ -163,7 +163,7 @@ def _report(run: Run, labelled: LabelledCases) -> tuple[Document, Any, list[str]
     from pytest_tablebench.claims.calibration import calibrate, summary_entry
     from pytest_tablebench.claims.people import people_agreement
     from pytest_tablebench.documents.document import Document
-    from pytest_tablebench.reports.labels import labels_report
+    from pytest_tablebench.reports.judges import labels_report
 
     calibration = calibrate(labelled, judge=run.facts.judge, model=run.facts.model)
     if calibration is None:
@@ -213,7 +213,7 @@ def _propose(
 
 
 def compare_verdicts(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.judged_replies import judged_replies_report, rates_by_kind
+    from pytest_tablebench.reports.judges import judged_replies_report, rates_by_kind
     from pytest_tablebench.running.judged_replies import judged_replies
 
     rates = rates_by_kind(judged_replies(options.file))

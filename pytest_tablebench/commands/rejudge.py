@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def rejudge_run(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.documents.document import Document
-    from pytest_tablebench.reports.judged_run import rejudged_report
+    from pytest_tablebench.reports.gates import rejudged_report
     from pytest_tablebench.reports.judges import plan_sentence
     from pytest_tablebench.results.folder import output_folder
     from pytest_tablebench.running.rejudge import write_rejudged
@@ -146,7 +146,7 @@ def _written(
     from pytest_tablebench.claims.compare import compare_runs
     from pytest_tablebench.claims.summary import summary_of
     from pytest_tablebench.claims.verdict import judge_run
-    from pytest_tablebench.reports.judged_run import merged_report
+    from pytest_tablebench.reports.gates import merged_report
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish
 

@@ -132,7 +132,7 @@ MOST = 5
 
 
 def show_case(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.case import case_report, unclear_report
+    from pytest_tablebench.reports.cases import case_report, unclear_report
     from pytest_tablebench.results.record import UNCLEAR
     from pytest_tablebench.results.run import load_run
 

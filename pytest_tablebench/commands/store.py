@@ -51,7 +51,7 @@ def sync_stores(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def count_answers(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.store import store_content, store_report
+    from pytest_tablebench.reports.project import store_content, store_report
 
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)
@@ -64,7 +64,7 @@ def count_answers(options: argparse.Namespace) -> CommandAnswer:
 
 
 def verify_store(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.store import verification_report
+    from pytest_tablebench.reports.project import verification_report
 
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)

@@ -29,7 +29,7 @@ PAGES = (".html", ".htm")
 
 
 def show_tree(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.complexity import lines_report, tree_report
+    from pytest_tablebench.reports.statistics import lines_report, tree_report
     from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
@@ -138,7 +138,7 @@ class _MeasuredTable:
 
 
 def measure_tables(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.complexity import complexity_report
+    from pytest_tablebench.reports.statistics import complexity_report
 
     measured, problems = _measure(options)
     if not measured:

@@ -11,8 +11,19 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal
 
-from pytest_tablebench.claims.estimate import span
-from pytest_tablebench.documents.document import Choice, Code, Figure, Kind, Piece, Text
+from pytest_tablebench.claims.estimate import Estimate, span
+from pytest_tablebench.documents.document import (
+    Cell,
+    Choice,
+    Code,
+    Column,
+    Figure,
+    Kind,
+    Piece,
+    TableBlock,
+    TableRow,
+    Text,
+)
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, out_of, printable
@@ -25,6 +36,7 @@ __all__ = [
     "distinct",
     "duration",
     "fitting",
+    "flat",
     "interval",
     "left_out_lines",
     "memory_lines",
@@ -36,6 +48,7 @@ __all__ = [
     "reasons_text",
     "signed",
     "stored_text",
+    "table_of",
     "unusable_text",
 ]
 
@@ -317,3 +330,53 @@ def _width(text: str) -> int:
         else 1 + (unicodedata.east_asian_width(character) in "WF")
         for character in text
     )
+
+
+def table_of(
+    columns: Sequence[Column | str],
+    rows: Sequence[Sequence[Cell] | TableRow],
+    *,
+    most: int = 500,
+    fewest: int = 5,
+    is_heat_map: bool = False,
+) -> TableBlock:
+    """Return a table; a name is a column of figures, the first a column of texts."""
+    return TableBlock(
+        [
+            Column(column, "figure" if place else "text") if isinstance(column, str) else column
+            for place, column in enumerate(columns)
+        ],
+        [row if isinstance(row, TableRow) else TableRow(row) for row in rows],
+        most,
+        fewest,
+        is_heat_map,
+    )
+
+
+def flat(table: TableBlock) -> tuple[list[Column], list[list[Text]]]:
+    """Return columns and shown rows with two figures for each estimate: value and interval."""
+    columns = [part for column in table.columns for part in _parts(column)]
+    rows = [
+        [
+            text
+            for column, cell in zip(table.columns, row.cells, strict=True)
+            for text in _cell_texts(column, cell)
+        ]
+        for row in table.rows[: table.most]
+    ]
+    return columns, rows
+
+
+def _parts(column: Column) -> list[Column]:
+    is_estimate = column.kind == "estimate"
+    return [Column(column.title), Column("95 % interval")] if is_estimate else [column]
+
+
+def _cell_texts(column: Column, cell: Cell) -> list[Text]:
+    if column.kind != "estimate" and not isinstance(cell, Estimate):
+        return ["" if cell is None else cell]
+    estimate = cell if isinstance(cell, Estimate) else Estimate()
+    value = Figure(estimate.value, column.estimates)
+    if column.kind != "estimate":
+        return [value]
+    return [value, Figure(estimate.interval, column.estimates)]

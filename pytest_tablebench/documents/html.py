@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.documents._canvas import Plot
 from pytest_tablebench.documents.charts import draw
 from pytest_tablebench.documents.document import (
     Block,
@@ -32,6 +31,7 @@ from pytest_tablebench.documents.document import (
     Verdict,
 )
 from pytest_tablebench.documents.formats import PAGE, pieces
+from pytest_tablebench.documents.svg import Plot
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable

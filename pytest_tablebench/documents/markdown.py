@@ -25,8 +25,7 @@ from pytest_tablebench.documents.document import (
     Verbatim,
     Verdict,
 )
-from pytest_tablebench.documents.formats import TERMINAL, pieces
-from pytest_tablebench.documents.tables import flat
+from pytest_tablebench.documents.formats import TERMINAL, flat, pieces
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import counted, printable
 

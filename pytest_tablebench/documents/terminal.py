@@ -18,8 +18,7 @@ from pytest_tablebench.documents.document import (
     Verbatim,
     Verdict,
 )
-from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting, pieces
-from pytest_tablebench.documents.tables import flat
+from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting, flat, pieces
 from pytest_tablebench.util.names import printable
 
 __all__ = ["terminal_lines"]

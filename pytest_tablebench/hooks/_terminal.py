@@ -81,7 +81,7 @@ class TerminalHooks:
         self._write_table(terminalreporter)
         if self._run.has_no_case(int(exitstatus)):
             from pytest_tablebench.hooks.collection import has_own_folder
-            from pytest_tablebench.reports.ending import no_case_lines
+            from pytest_tablebench.reports.terminal import no_case_lines
 
             is_own = has_own_folder(self._run.settings)
             lines = no_case_lines(self._given_options(), is_own_folder=is_own)
@@ -94,9 +94,8 @@ class TerminalHooks:
         warnings = self._run.problem_lines()
         if not self._run.summaries and not self._run.missing and not problems and not warnings:
             return
-        from pytest_tablebench.reports.ending import hidden_line
         from pytest_tablebench.reports.failures import grouped_lines
-        from pytest_tablebench.reports.terminal import data_lines, missing_lines
+        from pytest_tablebench.reports.terminal import data_lines, hidden_line, missing_lines
         from pytest_tablebench.results.run_facts import RunFacts
 
         writer = self._run.writer
@@ -127,15 +126,15 @@ class TerminalHooks:
         """Return the lines about one model: differences, figures, and next steps."""
         from pytest_tablebench.claims.outliers import outliers_of
         from pytest_tablebench.documents.terminal import terminal_lines
-        from pytest_tablebench.reports.ending import (
+        from pytest_tablebench.reports.failures import change_of
+        from pytest_tablebench.reports.summary import closing_blocks
+        from pytest_tablebench.reports.terminal import (
             fitted,
             new_failure_blocks,
             next_lines,
+            outcome_line,
             outlier_blocks,
         )
-        from pytest_tablebench.reports.failures import change_of
-        from pytest_tablebench.reports.summary import closing_blocks
-        from pytest_tablebench.reports.terminal import outcome_line
 
         writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
@@ -203,7 +202,7 @@ class TerminalHooks:
         )
 
     def _rerun_line(self, report: Any) -> str:
-        from pytest_tablebench.reports.ending import rerun_line
+        from pytest_tablebench.reports.terminal import rerun_line
 
         config = self._run.config
         # Not from the node id, which lacks the path of a suite outside the rootdir.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.papers._task_plots import formats_figure, map_figure, skill_radar
-from pytest_tablebench.papers.analyses import winners
+from pytest_tablebench.papers.analyses import contrasts
 from pytest_tablebench.papers.canvas import (
     COLOURS,
     GREY,
@@ -243,15 +243,15 @@ def _win_rates_by_dataset(figure: Figure, analysis: Tree, words: Words, axis: st
         for name, entry in tree.get("by_dataset", {}).items()
         if entry.get("value")
     }
-    overall = winners.overall(tree)["value"] or {}
+    overall = contrasts.overall_winners(tree)["value"] or {}
     bars = {name: overall.get(name, math.nan) for name in all_keys(points.values())}
     return _bars_with_points(figure, bars, points, words)
 
 
 def _win_rates(figure: Figure, analysis: Tree, words: Words, axis: str) -> bool:
     tree = analysis["win_rates"].get(axis, {})
-    overall = winners.overall(tree)["value"] or {}
-    rates = {name: entry["value"] or {} for name, entry in winners.by_model(tree).items()}
+    overall = contrasts.overall_winners(tree)["value"] or {}
+    rates = {name: entry["value"] or {} for name, entry in contrasts.winners_by_model(tree).items()}
     bars = {name: overall.get(name, math.nan) for name in all_keys([overall, *rates.values()])}
     points = {model: model_rates for model, model_rates in rates.items() if model_rates}
     axes = points_over_bars(figure, bars, points, lines=len(rates), bars_label="all models")

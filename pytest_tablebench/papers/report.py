@@ -14,11 +14,10 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.papers._published import open_groups
 from pytest_tablebench.papers._realhit import serializer_means
 from pytest_tablebench.papers._skills import skill_analysis
-from pytest_tablebench.papers._torr import SINGLE
 from pytest_tablebench.papers.analyses._agreement import benchmark_growth
 from pytest_tablebench.papers.analyses.analyse import analyse, further_figures
 from pytest_tablebench.papers.analyses.grid import read_scores
-from pytest_tablebench.papers.boards import BOARDS, JUDGES, boards_of
+from pytest_tablebench.papers.boards import BOARDS, JUDGES, SINGLE, boards_of
 from pytest_tablebench.papers.plots import WHOLE, write_plots
 from pytest_tablebench.papers.runs import differences, run_remarks, runs_by_mode
 from pytest_tablebench.papers.structure import Marks, mapped_tables

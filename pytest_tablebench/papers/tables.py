@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.papers._realhit import serializer_tables
 from pytest_tablebench.papers._skills import skill_tables
-from pytest_tablebench.papers.analyses import winners
+from pytest_tablebench.papers.analyses import contrasts
 from pytest_tablebench.papers.analyses._agreement import equivalences
 from pytest_tablebench.papers.analyses.contrasts import NO_BASELINE
 from pytest_tablebench.papers.structure import map_tables
@@ -182,8 +182,8 @@ def _win_rates(name: str, tree: Tree) -> PaperTable:
     fields = ("n_used", "n_dropped_equal", "n_dropped_incomplete")
     scopes: dict[tuple[str, str], Tree] = {}
     if not (why := whole_reason(tree)) and tree:
-        scopes["all models", ALL] = winners.overall(tree)
-        scopes |= {(model, ALL): entry for model, entry in winners.by_model(tree).items()}
+        scopes["all models", ALL] = contrasts.overall_winners(tree)
+        scopes |= {(model, ALL): entry for model, entry in contrasts.winners_by_model(tree).items()}
         scopes |= {("all models", name): entry for name, entry in tree["by_dataset"].items()}
         if len(tree["by_model"]) > 1 and len(tree["by_dataset"]) > 1:
             scopes |= by_pair(tree["by_model_dataset"])
@@ -193,7 +193,7 @@ def _win_rates(name: str, tree: Tree) -> PaperTable:
         for scope, entry in scopes.items()
     )
     reasons = tuple(reason_of(entry) or "" for entry in scopes.values())
-    notes = (reason_of(entry) or winners.note(entry) for entry in scopes.values())
+    notes = (reason_of(entry) or contrasts.winners_note(entry) for entry in scopes.values())
     return captioned(name, rows, [*names, *counts], notes, reasons=reasons, reason=why)
 
 

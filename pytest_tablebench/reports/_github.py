@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import reasons_text, stored_text, unusable_text
+from pytest_tablebench.documents.formats import reasons_text, stored_text, table_of, unusable_text
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
-from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports._replies import reply_lines
 from pytest_tablebench.reports._same_question import setting_lines, setting_tables
 from pytest_tablebench.reports.gates import gate_table
-from pytest_tablebench.reports.retirement import retirement_lines
+from pytest_tablebench.reports.project import retirement_lines
 from pytest_tablebench.reports.scores import (
     check_table,
     cluster_lines,
@@ -26,6 +24,7 @@ from pytest_tablebench.reports.scores import (
     scopes,
     score_table,
 )
+from pytest_tablebench.reports.summary import reply_lines
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of

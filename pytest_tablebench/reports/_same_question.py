@@ -11,8 +11,7 @@ from typing import Any
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.charts import PricedScore
-from pytest_tablebench.documents.formats import interval, percent, signed
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import interval, percent, signed, table_of
 from pytest_tablebench.reports.scores import bounded
 
 _COLUMNS = (

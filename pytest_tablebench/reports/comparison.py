@@ -8,8 +8,7 @@ from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
 from pytest_tablebench.claims.paired import MEASURES, Measure, PairedEstimate
 from pytest_tablebench.config.axes import JOINED
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import percent
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import percent, table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of
 

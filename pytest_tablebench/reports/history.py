@@ -9,8 +9,8 @@ from typing import Any
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import HISTORY_MEASURES, HistoryPanel, RunHistory, price_of
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.history_chart import PlottedLine
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.charts import PlottedLine
+from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted
 

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.documents.html import save_document
-from pytest_tablebench.documents.inline_svg import read_plots
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.svg import read_plots
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.papers.boards import boards_of
 from pytest_tablebench.papers.plots import PLOTS, write_plots

@@ -15,8 +15,7 @@ from pytest_tablebench.claims.migration import (
     cheapest,
 )
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import money
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import money, table_of
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 

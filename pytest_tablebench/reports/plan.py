@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.axes import SAME_QUESTION
 from pytest_tablebench.config.parameters import WINDOW
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import duration
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import duration, table_of
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports._same_question import setting_plan
-from pytest_tablebench.reports.retirement import retirement_line
+from pytest_tablebench.reports.project import retirement_line
 from pytest_tablebench.results import SCHEMA
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted

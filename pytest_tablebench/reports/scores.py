@@ -8,8 +8,7 @@ from typing import Any
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.summary import informative_checks, informative_parts
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import interval, number, percent, signed
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import interval, number, percent, signed, table_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, unknown_name

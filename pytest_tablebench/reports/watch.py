@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import interval, signed
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import interval, signed, table_of
 from pytest_tablebench.util.names import counted, out_of
 
 if TYPE_CHECKING:

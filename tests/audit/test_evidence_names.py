@@ -12,7 +12,7 @@ from pytest_tablebench.audit.export import write_reports
 from pytest_tablebench.audit.ranking import Audit
 from pytest_tablebench.audit.suspects import EVIDENCE_NAMES, VERDICT_NAMES, Evidence, EvidenceKind
 from pytest_tablebench.documents.terminal import terminal_lines
-from pytest_tablebench.reports.audit import audit_json, audit_report
+from pytest_tablebench.reports.cases import audit_json, audit_report
 from pytest_tablebench.reports.html.review import write_audit_page
 from pytest_tablebench.results.corrections import (
     WITH_ANSWERS,

@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_tablebench.documents._canvas import BLUE, ORANGE
 from pytest_tablebench.documents.charts import (
     band_plot,
     histogram_plot,
     win_rate_plot,
 )
+from pytest_tablebench.documents.svg import BLUE, ORANGE
 from tests.support.present import present
 
 

@@ -13,9 +13,9 @@ from markdown_it import MarkdownIt
 
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.markdown import COMMENT_LIMIT, markdown_text
-from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.documents.terminal import terminal_lines
 
 TABLE = table_of(

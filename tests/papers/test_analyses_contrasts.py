@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 
-from pytest_tablebench.papers.analyses import winners
+from pytest_tablebench.papers.analyses import contrasts
 from tests.support.score_grids import GAPS, figures, grids, models, quick, row, values
 
 # Win rates
@@ -73,14 +73,14 @@ def test_a_dataset_without_a_winner_is_left_out_and_named():
     rates = quick(records)["win_rates"]["serializer"]
     why = "all alternatives equal in 1 of 1 examples"
     expected = {"value": {"csv": 0.0, "html": 1.0}, "left_out": {"tied": why, "x": why}}
-    assert winners.overall(rates) == expected
-    assert [*winners.by_model(rates).values()] == [expected]
-    assert winners.note(expected) == f"without tied ({why}), x ({why})"
+    assert contrasts.overall_winners(rates) == expected
+    assert [*contrasts.winners_by_model(rates).values()] == [expected]
+    assert contrasts.winners_note(expected) == f"without tied ({why}), x ({why})"
 
 
 def test_without_a_complete_example_a_dataset_has_no_win_rate():
     records = [*row((0, 1)), *row((0.5, None), dataset="cut")]
-    overall = winners.overall(quick(records)["win_rates"]["serializer"])
+    overall = contrasts.overall_winners(quick(records)["win_rates"]["serializer"])
     assert overall == {"value": None, "reason": "no value in: cut"}
 
 

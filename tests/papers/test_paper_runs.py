@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.papers._published import open_groups, published
-from pytest_tablebench.papers._torr import DATASETS, leaderboard, leaderboard_beside, torr_spread
+from pytest_tablebench.papers.boards import DATASETS, leaderboard, leaderboard_beside, torr_spread
 from pytest_tablebench.papers.report import analysis_of
 from pytest_tablebench.papers.runs import (
     differences,

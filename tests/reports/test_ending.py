@@ -13,7 +13,7 @@ from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.claims.outliers import Outlier
 from pytest_tablebench.documents.formats import fitting, left_out_lines
 from pytest_tablebench.documents.terminal import terminal_lines
-from pytest_tablebench.reports.ending import (
+from pytest_tablebench.reports.terminal import (
     fitted,
     new_failure_blocks,
     next_lines,

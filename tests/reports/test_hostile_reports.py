@@ -33,26 +33,26 @@ from pytest_tablebench.documents.markdown import markdown_text
 from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.models import Resolution
 from pytest_tablebench.papers.table import PaperTable, typed_table
-from pytest_tablebench.reports.audit import audit_report
-from pytest_tablebench.reports.case import case_report, unclear_report
+from pytest_tablebench.reports.cases import audit_report, case_report, unclear_report
 from pytest_tablebench.reports.comparison import comparison_report
-from pytest_tablebench.reports.complexity import complexity_report, lines_report
-from pytest_tablebench.reports.data import statistics_report
-from pytest_tablebench.reports.doctor import doctor_report
-from pytest_tablebench.reports.ending import new_failure_blocks, outlier_blocks
-from pytest_tablebench.reports.folder_check import folder_report
-from pytest_tablebench.reports.gates import gate_blocks, gate_table
+from pytest_tablebench.reports.gates import gate_blocks, gate_table, merged_report, rejudged_report
 from pytest_tablebench.reports.history import history_report
 from pytest_tablebench.reports.html import _sections
-from pytest_tablebench.reports.judged_run import merged_report, rejudged_report
-from pytest_tablebench.reports.labels import labels_report
+from pytest_tablebench.reports.judges import labels_report
 from pytest_tablebench.reports.migration import migration_report
-from pytest_tablebench.reports.models import models_report
 from pytest_tablebench.reports.plan import plan_report
+from pytest_tablebench.reports.project import (
+    doctor_report,
+    folder_report,
+    models_report,
+    store_report,
+    verification_report,
+)
 from pytest_tablebench.reports.scores import tag_blocks
 from pytest_tablebench.reports.snapshots import snapshots_report
-from pytest_tablebench.reports.store import store_report, verification_report
+from pytest_tablebench.reports.statistics import complexity_report, lines_report, statistics_report
 from pytest_tablebench.reports.summary import closing_blocks
+from pytest_tablebench.reports.terminal import new_failure_blocks, outlier_blocks
 from pytest_tablebench.results.judges import Agreement, Flip, Flips
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison, SnapshotFile

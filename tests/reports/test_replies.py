@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.reports._replies import cut_line
+from pytest_tablebench.reports.summary import cut_line
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.printed import summary_lines

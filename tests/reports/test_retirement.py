@@ -18,7 +18,7 @@ from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan import plan_report
-from pytest_tablebench.reports.retirement import SOON, retirement_line, retirement_lines
+from pytest_tablebench.reports.project import SOON, retirement_line, retirement_lines
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.writer import RunWriter

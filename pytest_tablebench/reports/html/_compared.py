@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.claims.compare import ScopeComparison
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.documents.html import grouped
-from pytest_tablebench.documents.tables import table_of
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import (
     BETTER,

@@ -21,7 +21,7 @@ from pytest_tablebench.documents.formats import (
     unusable_text,
 )
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.papers.analyses import contrasts, winners
+from pytest_tablebench.papers.analyses import contrasts
 from pytest_tablebench.papers.analyses.grid import read_scores
 from pytest_tablebench.reports.snapshots import word_diff as diff_words
 from pytest_tablebench.results import Record
@@ -162,7 +162,7 @@ def _win_rates(table: ScoreTable, notes: list[str]) -> Iterator[doc.Block]:
         return
     for axis in ("serializer", "perturbation"):
         tree = rates[axis]
-        overall = winners.overall(tree) if "by_dataset" in tree else tree
+        overall = contrasts.overall_winners(tree) if "by_dataset" in tree else tree
         if overall["value"] is None:
             notes.append(f"No win rates of {axis}s: {_why(tree, overall)}.")
         else:
@@ -172,7 +172,7 @@ def _win_rates(table: ScoreTable, notes: list[str]) -> Iterator[doc.Block]:
             over = counted(low, "example") if low == high else f"{low} to {high} examples"
             each = " of each dataset" if len(counts) > 1 else ""
             yield doc.Chart("bars", f"Win rates of {axis}s, over {over}{each}", {"rates": by_name})
-            if left_out := winners.note(overall):
+            if left_out := contrasts.winners_note(overall):
                 notes.append(f"Win rates of {axis}s: {left_out}.")
 
 

@@ -13,7 +13,6 @@ from pytest_tablebench.claims.outliers import outliers_of
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.documents.html import compiled, grouped, save_page
-from pytest_tablebench.reports._replies import reply_lines, thinking_lines
 from pytest_tablebench.reports.comparison import methods_line
 from pytest_tablebench.reports.gates import method_lines
 from pytest_tablebench.reports.html import _facts, _sections
@@ -21,9 +20,10 @@ from pytest_tablebench.reports.html._compared import differences, marks_of, poin
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack, rerun_words, run_key
 from pytest_tablebench.reports.html._texts import pack_pictures
-from pytest_tablebench.reports.labels import judged_lines
-from pytest_tablebench.reports.retirement import retirement_lines
+from pytest_tablebench.reports.judges import judged_lines
+from pytest_tablebench.reports.project import retirement_lines
 from pytest_tablebench.reports.scores import PARTS
+from pytest_tablebench.reports.summary import reply_lines, thinking_lines
 from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, read_texts

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pytest_tablebench.claims.summary import informative_parts, same_meaning, spent_on, spread
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.tables import table_of
+from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.reports._same_question import setting_charts, setting_lines, setting_tables
 from pytest_tablebench.reports.scores import (
     PARTS,

@@ -1,10 +1,11 @@
-"""The statistics of datasets as a report, as JSON, and as the files of a folder."""
+"""The statistics of datasets and the complexity of tables, as reports, JSON, tables, figures."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,101 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.errors import writing
 from pytest_tablebench.papers.canvas import COLOURS, labelled, legend, size, write_figures
-from pytest_tablebench.papers.table import table_blocks, write_table
-from pytest_tablebench.reports.data._tables import statistics_tables
-from pytest_tablebench.util.tokens import tokenizer_name
+from pytest_tablebench.papers.table import (
+    PaperTable,
+    Printed,
+    Row,
+    captioned,
+    table_blocks,
+    typed_table,
+    write_table,
+)
+from pytest_tablebench.results.judges import rank_correlation
+from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.tokens import TOKEN_BUCKETS, tokenizer_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pytest_tablebench.datasets.statistics import DatasetStatistics
+    from pytest_tablebench.papers.table import PaperTable
+    from pytest_tablebench.tables.hierarchy.complexity import Complexity
+    from pytest_tablebench.tables.hierarchy.tree import HeaderTree
+
+
+_MARKS = ("header hierarchy", "content partition", "implicit multi table", "supplement information")
+
+
+def statistics_tables(
+    statistics: Sequence[DatasetStatistics], most: int | None = None
+) -> list[PaperTable]:
+    """Return the tables: datasets, sizes, structure, complexity and tokens, tags.
+
+    `most` is the number of values of each tag; None for all.
+    """
+    datasets: Iterable[Row] = (
+        (
+            *(dataset.dataset, dataset.benchmark, dataset.questions, dataset.tables),
+            dataset.clusters,
+            dataset.questions / dataset.clusters if dataset.clusters else None,
+            dataset.unusable,
+        )
+        for dataset in statistics
+    )
+    sizes: Iterable[Row] = (
+        (dataset.dataset, name.replace("_", " "), *map(Printed, astuple(size)))
+        for dataset in statistics
+        for name, size in dataset.sizes.items()
+    )
+    words = {"tokenizer": tokenizer_name()}
+    return [
+        captioned("stats_datasets", datasets),
+        captioned("stats_sizes", sizes, words=words),
+        _structure(statistics),
+        _complexity(statistics),
+        _tags(statistics, most),
+    ]
+
+
+def _structure(statistics: Sequence[DatasetStatistics]) -> PaperTable:
+    features = list(dict.fromkeys(name for dataset in statistics for name in dataset.features))
+    rows: list[Row] = []
+    for dataset in statistics:
+        marks = (None,) * len(_MARKS) if dataset.marks is None else map(Printed, dataset.marks)
+        rows.append((dataset.dataset, dataset.tables, *map(dataset.features.get, features), *marks))
+    columns = (*(name.replace("_", " ") for name in features), *_MARKS)
+    return captioned("stats_structure", rows, columns)
+
+
+def _complexity(statistics: Sequence[DatasetStatistics]) -> PaperTable:
+    bands = list(dict.fromkeys(band for dataset in statistics for band in dataset.complexity))
+    columns = [f"complexity {band}" for band in bands]
+    columns += [f"{bucket} tokens" for bucket in TOKEN_BUCKETS]
+    rows = (
+        (
+            dataset.dataset,
+            *map(dataset.complexity.get, bands),
+            *map(dataset.tokens.get, TOKEN_BUCKETS),
+        )
+        for dataset in statistics
+    )
+    return captioned("stats_complexity_tokens", rows, columns)
+
+
+def _tags(statistics: Sequence[DatasetStatistics], most: int | None) -> PaperTable:
+    rows: list[Row] = []
+    left = 0
+    for dataset in statistics:
+        for tag, values in dataset.tags.items():
+            counts = list(values.items())
+            left += len(counts[most:]) if most else 0
+            rows += (
+                (dataset.dataset, tag, value, count.questions, count.tables)
+                for value, count in counts[:most]
+            )
+    note = (f"{left:,} less frequent values are in the file (-o DIR)",) if left else ()
+    return captioned("stats_tags", rows, notes=note)
 
 
 _VALUES = 20
@@ -190,3 +277,34 @@ def _with_whole(
     statistics: Sequence[DatasetStatistics], whole: DatasetStatistics | None
 ) -> list[DatasetStatistics]:
     return [*statistics, *([] if whole is None else [whole])]
+
+
+_COLUMNS_SHOWN = 8
+"""The number of columns without the dimensions of the model."""
+
+
+def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
+    """Return the figures without the model's dimensions, and how far rule and model agree."""
+    rows = [row[:_COLUMNS_SHOWN] for row in table.rows]
+    shown = replace(table, table=typed_table(table.columns[:_COLUMNS_SHOWN], rows))
+    blocks = [*table_blocks(shown), doc.Listing(problems, 10)]
+    pairs = [(row[2], row[7]) for row in rows if len(row) == _COLUMNS_SHOWN and row[7] is not None]
+    if pairs:
+        rules, models = ([float(str(mark)) for mark in marks] for marks in zip(*pairs, strict=True))
+        rank = doc.Figure(rank_correlation(rules, models))
+        count = f"rule and model over {counted(len(pairs), 'table')}: rank correlation "
+        blocks.append(doc.Paragraph((count, rank)))
+    return doc.Document("Complexity of tables", blocks)
+
+
+def tree_report(tree: HeaderTree, complexity: Complexity) -> doc.Document:
+    """Return the tree of a table's headers, their numbers, and the table's complexity."""
+    kinds = {kind: sum(header.kind == kind for header in tree.headers) for kind in "CR"}
+    columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
+    return lines_report(tree.lines(), f"{columns}, {rows}", str(complexity))
+
+
+def lines_report(lines: Iterable[object], *sentences: str) -> doc.Document:
+    """Return lines on a table's headers with their own blanks, and sentences below them."""
+    text = doc.Verbatim("\n".join(map(str, lines)), indent=0)
+    return doc.Document("Headers", [text, *map(doc.Paragraph, sentences)])

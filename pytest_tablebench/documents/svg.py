@@ -1,15 +1,19 @@
-"""A canvas of four shapes that becomes SVG, which the page's style sheet colours.
+"""Figures as SVG that the page's style sheet colours: drawn on a canvas, or by matplotlib.
 
-It draws in milliseconds. Every run writes its page at its end, and a library for figures would take
-longer than the rest of the page.
+A canvas draws in milliseconds. Every run writes its page at its end, and a library for figures
+would take longer than the rest of the page. The page's policy forbids style attributes, and these
+could not follow a dark theme. So styles of matplotlib become presentation attributes, and the style
+sheet replaces each colour.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from pytest_tablebench.documents.formats import distinct
 
@@ -137,3 +141,58 @@ def decades(low: float, high: float) -> list[tuple[float, str]]:
         return [(value, label) for value, label in axis_ticks(low, high, 5).items() if value > 0]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     return [(10.0**n, f"{10.0**n:,.4g}") for n in range(first, last + 1, (last - first) // 7 + 1)]
+
+
+_STYLE = re.compile(r' style="([^"<>]*)"')
+_KEPT = {
+    "fill",
+    "fill-opacity",
+    "fill-rule",
+    "font-size",
+    "opacity",
+    "stroke",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-opacity",
+    "stroke-width",
+    "text-anchor",
+}
+
+
+def inline_svg(source: str, *, sized: bool = False) -> str:
+    """Return matplotlib's SVG as an element that the page's policy allows.
+
+    With `sized` it keeps its width, else it is as wide as its card.
+    """
+    body = source[source.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.S)
+    size = r'\1 width="\2"' if sized else r"\1"
+    body = re.sub(r'(<svg[^>]*?) width="([\d.]*)[^"]*" height="[^"]*"', size, body, count=1)
+    body = re.sub(r' id="(?:figure|patch|axes|text|line2d|xtick|ytick|legend)_\d+"', "", body)
+    return _STYLE.sub(_attributes, body).replace("\n", " ").strip()
+
+
+def _attributes(style: re.Match[str]) -> str:
+    pairs = (entry.partition(":") for entry in style[1].split(";"))
+    properties = [(name.strip(), value.strip()) for name, _, value in pairs]
+    return "".join(f' {name}="{value}"' for name, value in properties if name in _KEPT)
+
+
+def read_plots(files: Mapping[str, Sequence[Path]], wide: Collection[str] = ()) -> list[Plot]:
+    """Return the figures in SVG files, which contain their titles.
+
+    `wide` figures keep their size, so that all letters are equally large.
+    """
+    return [
+        Plot(
+            "",
+            name.replace("_", " "),
+            inline_svg(path.read_text(encoding="utf-8"), sized=name in wide),
+            name in wide,
+        )
+        for name, paths in files.items()
+        for path in paths
+        if path.suffix == ".svg"
+    ]
