@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench.config.extras import PLOTS, require
 from pytest_tablebench.documents.formats import distinct, number, signed
@@ -78,9 +78,11 @@ Words = Mapping[str, str]
 """Title and labels of a figure, by the names that `captions.toml` has for them."""
 
 
-def write_words(axes: Axes, words: Words) -> None:
-    """Write the title and the labels of the axes."""
+def write_words(axes: Axes, words: Words, grid: Literal["", "x", "y", "both"] = "") -> None:
+    """Write the title and the labels of the axes, and draw a grid along some of them."""
     axes.set(**{key: text for key, text in words.items() if key != "legend"})
+    if grid:
+        axes.grid(axis=grid, alpha=0.3)
 
 
 # Names, sizes, values
@@ -255,8 +257,7 @@ def line_chart(
         axes.set_xticks(list(marks), list(marks.values()))
         axes.set_xticks([], minor=True)
     axes.set_ylim(0, 1.03)
-    write_words(axes, words)
-    axes.grid(alpha=0.3)
+    write_words(axes, words, "both")
     legend(figure, axes, len(drawn), words["legend"])
     return True
 

@@ -85,8 +85,7 @@ def _performance_robustness(figure: Figure, analysis: Tree, words: Words) -> boo
         if not math.isnan(x + y):
             axes.plot(x, y, marker, color=colour(i), label=label, markersize=8, clip_on=False)
     axes.set(xlim=_window([x for x, _ in points]), ylim=_window([y for _, y in points]))
-    write_words(axes, words)
-    axes.grid(alpha=0.3)
+    write_words(axes, words, "both")
     legend(figure, axes, len(models), words["legend"])
     return True
 
@@ -119,8 +118,7 @@ def _performance_spread(figure: Figure, analysis: Tree, words: Words) -> bool:
     axes.plot([], [], "o", color=COLOURS[1], label="mean")
     axes.set_yticks(range(len(models)), labelled(models))
     axes.set_ylim(len(models) - 0.5, -0.5)
-    write_words(axes, words)
-    axes.grid(axis="x", alpha=0.3)
+    write_words(axes, words, "x")
     legend(figure, axes, 2, words["legend"])
     return True
 
@@ -148,8 +146,7 @@ def _min_max(figure: Figure, analysis: Tree, words: Words) -> bool:
         axes.plot(values, places, marker, color=shade, label=label, clip_on=False, zorder=3)
     axes.set_yticks(places, labelled(models))
     axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1))
-    write_words(axes, words)
-    axes.grid(axis="x", alpha=0.3)
+    write_words(axes, words, "x")
     legend(figure, axes, 3, words["legend"])
     return True
 

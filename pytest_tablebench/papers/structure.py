@@ -11,8 +11,9 @@ from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pytest_tablebench.datasets.statistics import BANDS
 from pytest_tablebench.errors import SettingsError, TableError
-from pytest_tablebench.papers._published import Noted, beside_published, published
+from pytest_tablebench.papers._published import Noted, beside_published, paper, published
 from pytest_tablebench.papers._realhit import BENCHMARK, LONG
 from pytest_tablebench.papers.table import PaperTable, Printed, Row, captioned
 from pytest_tablebench.results.figures import mean, plain_mean
@@ -30,7 +31,7 @@ from pytest_tablebench.tables.hierarchy.complexity import (
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted
-from pytest_tablebench.util.tokens import tokenizer_name
+from pytest_tablebench.util.tokens import TOKEN_BUCKETS, token_bucket, tokenizer_name
 
 _UNPERTURBED = "none"
 
@@ -119,11 +120,10 @@ def _mapped(dataset: str, name: str, data: Mapping[str, Any]) -> MappedTable | N
 Marks = Mapping[str, StructureMarks]
 """A model's marks of the structure of tables, by the tables' names without a suffix."""
 
-_NAMES = ("header hierarchy", "content partition", "implicit multi table", "supplement information")
-_BY_MODEL = tuple(
-    f"{name} by model" for name in ("column header", "row header", "partition", "compound",
-                                    "visual")
-)  # fmt: skip
+MARK_NAMES: Sequence[str] = paper(BENCHMARK)["tables"]["marks"]
+"""The four marks of a table's structure, in the paper's order."""
+
+_BY_MODEL: Sequence[str] = paper(BENCHMARK)["tables"]["by_model"]
 
 
 def read_marks(path: Path) -> dict[str, StructureMarks]:
@@ -174,7 +174,7 @@ def realhit_tables(runs: Sequence[Run], marks: Marks | None = None) -> PaperTabl
             row = (run.model, "tables of this run, by a model", *sizes, *_mean_marks(by_model))
             rows.append((row, note))
     others = map(_printed, published("realhitbench_tables"))
-    return beside_published("realhit_tables", _NAMES, rows, others)
+    return beside_published("realhit_tables", MARK_NAMES, rows, others)
 
 
 def _printed(line: Mapping[str, str]) -> Row:
@@ -207,16 +207,12 @@ def _percentiles(tables: Sequence[TableMeasure]) -> Row:
 def _mean_marks(marks: Sequence[StructureMarks]) -> Row:
     """Return the mean of each mark; None for each if no table has marks."""
     if not marks:
-        return (None,) * len(_NAMES)
+        return (None,) * len(MARK_NAMES)
     means = (plain_mean(values) for values in zip(*marks, strict=True))
     return tuple(None if mean is None else Printed(mean) for mean in means)
 
 
 # Complexity and tokens
-
-_BANDS = ((0, 25), (25, 50), (50, 75), (75, 101))
-_BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 << 62)}
-"""By tokens, as the paper's Table 3 has them (spec: realhitbench.md section 6)."""
 
 
 def mapped_tables(runs: Sequence[Run], benchmark: str) -> dict[str, list[MappedTable]]:
@@ -236,14 +232,16 @@ def map_tables(by_model: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable
         return []
     rows: list[Row] = []
     for model, tables in by_model.items():
-        for low, high in _BANDS:
-            band = [table for table in tables if low <= table.complexity < high]
+        for number, band in enumerate(BANDS):
+            members = [t for t in tables if min(t.complexity // 25, len(BANDS) - 1) == number]
             means = [
-                plain_mean(t.score for t in band if least <= t.tokens < most and t.questions)
-                for least, most in _BUCKETS.values()
+                plain_mean(
+                    t.score for t in members if token_bucket(t.tokens) == bucket and t.questions
+                )
+                for bucket in TOKEN_BUCKETS
             ]
-            if band:
-                rows.append((model, f"{low}-{min(high, 100)}", *means, len(band)))
+            if members:
+                rows.append((model, band, *means, len(members)))
     listed = (
         (model, t.dataset, t.table, t.complexity, t.tokens, t.questions, t.score)
         for model, tables in by_model.items()
@@ -251,6 +249,6 @@ def map_tables(by_model: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable
     )
     words = {"tokenizer": tokenizer_name()}
     return [
-        captioned("complexity_tokens", rows, [*_BUCKETS, "tables"], words=words),
+        captioned("complexity_tokens", rows, [*TOKEN_BUCKETS, "tables"], words=words),
         captioned("tables", listed),
     ]

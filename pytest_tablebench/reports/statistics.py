@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.errors import writing
 from pytest_tablebench.papers.canvas import COLOURS, labelled, legend, size, write_figures
+from pytest_tablebench.papers.structure import MARK_NAMES
 from pytest_tablebench.papers.table import (
     PaperTable,
     Printed,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.papers.table import PaperTable
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
     from pytest_tablebench.tables.hierarchy.tree import HeaderTree
-
-
-_MARKS = ("header hierarchy", "content partition", "implicit multi table", "supplement information")
 
 
 def statistics_tables(
@@ -74,9 +72,9 @@ def _structure(statistics: Sequence[DatasetStatistics]) -> PaperTable:
     features = list(dict.fromkeys(name for dataset in statistics for name in dataset.features))
     rows: list[Row] = []
     for dataset in statistics:
-        marks = (None,) * len(_MARKS) if dataset.marks is None else map(Printed, dataset.marks)
+        marks = (None,) * len(MARK_NAMES) if dataset.marks is None else map(Printed, dataset.marks)
         rows.append((dataset.dataset, dataset.tables, *map(dataset.features.get, features), *marks))
-    columns = (*(name.replace("_", " ") for name in features), *_MARKS)
+    columns = (*(name.replace("_", " ") for name in features), *MARK_NAMES)
     return captioned("stats_structure", rows, columns)
 
 
