@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
-from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
@@ -49,12 +48,10 @@ def report_runs(options: argparse.Namespace) -> tuple[list[str], int]:
     others = paths_without_runs(paths)
     if others and len(others) < len(paths):  # `runs/*` may match other folders
         paths = [path for path in paths if path not in others]
-        lines.append(
-            f"skipped, not a run folder: {', '.join(printable(str(path)) for path in others)}"
-        )
+        lines.append(f"skipped, not a run folder: {', '.join(map(str, others))}")
     runs = load_runs(paths)
     for run in runs:
-        lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
+        lines.append(f"{run.model}  ({run.path})")
         planned = run.facts.cases_planned
         if planned is None or len(run.rows) < planned:
             lines.append(f"interrupted: {recorded_text(len(run.rows), planned)}")
@@ -96,7 +93,7 @@ def _page(report: PaperReport, page: Path, marks: Marks | None) -> list[str]:
         problems = republish_page(runs[0], page)
     else:
         write_leaderboard(runs, page, marks, report)
-    return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]
+    return [*(f"note: {problem}" for problem in problems), f"page: {page}"]
 
 
 def _two_runs(options: argparse.Namespace) -> list[str]:
@@ -119,11 +116,11 @@ def _two_runs(options: argparse.Namespace) -> list[str]:
     )
     return [
         *(
-            f"{name}: {printable(side.model)}  ({printable(str(side.path))})"
+            f"{name}: {side.model}  ({side.path})"
             for name, side in (("before", comparison.before), ("after", comparison.after))
         ),
-        *(f"note: {printable(text)}" for text in (*comparison.remarks, *problems)),
-        f"page: {printable(str(options.page))}",
+        *(f"note: {text}" for text in (*comparison.remarks, *problems)),
+        f"page: {options.page}",
     ]
 
 

@@ -115,7 +115,7 @@ def write_junit(run: Run, path: Path) -> None:
             counts["failures"] += 1
             SubElement(case, "failure", message="the answer is wrong")
     suite.attrib |= {name: str(count) for name, count in counts.items()}
-    with writing(f"--junitxml: cannot write {printable(str(path))}"):
+    with writing(f"--junitxml: cannot write {path}"):
         ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
