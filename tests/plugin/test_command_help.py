@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import get_args
 
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.commands import interchange, tables
 from pytest_tablebench.commands.parser import FIRST, GROUPS, make_parser
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.reports.allure import MODES
 
 
 def test_help_lists_every_command_once_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,6 +45,21 @@ def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPa
 def test_every_command_has_its_function() -> None:
     for parser in commands_of(make_parser()):
         assert callable(resolve_name(f"pytest_tablebench.commands.{parser.get_default('does')}"))
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values"),
+    [
+        ("export", "--to", interchange._FORMS),
+        ("convert", "--to", tables._FORMATS),
+        ("import", "--compat", get_args(Compat)),
+        ("merge", "--allure", ("auto", *MODES)),
+    ],
+)
+def test_choices_are_those_of_the_code(command: str, option: str, values: Collection[str]) -> None:
+    [parser] = [p for p in commands_of(make_parser()) if p.prog == f"tablebench {command}"]
+    [argument] = [a for a in parser._actions if option in a.option_strings]
+    assert sorted(argument.choices or ()) == sorted(values)
 
 
 def test_the_command_alone_shows_the_first_steps(capsys: pytest.CaptureFixture[str]) -> None:
