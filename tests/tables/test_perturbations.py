@@ -7,12 +7,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.perturbations import GRID, PERTURBATIONS, parse_perturbation, perturb
 from pytest_tablebench.tables.table import Table
+from tests.support.matrix import draws
 
 CELLS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just("")
@@ -164,6 +165,7 @@ def test_masked_and_shuffled_names_keep_the_cells(table):
 
 
 @pytest.mark.parametrize("name", sorted({*PERTURBATIONS} - {"counterfactual"}))
+@settings(max_examples=draws(40))
 @given(table=tables(), seed=st.integers(0, 3))
 def test_the_input_is_never_changed(name, table, seed):
     header, rows = table.header, table.rows
