@@ -185,7 +185,7 @@ def _suspect(
         example_id=example.example.id,
         digest=example.digest,
         question=example.example.question,
-        tables=tuple(map(_shown, example.tables)),
+        tables=tuple(map(_table_text, example.tables)),
         gold=tuple(example.gold),
         suspicion=suspicion(share, evidence),
         evidence=tuple(evidence),
@@ -257,7 +257,7 @@ def _agreement_evidence(
     return Evidence("agreement", text, answer, weight)
 
 
-def _shown(table: Table) -> dict[str, object]:
+def _table_text(table: Table) -> dict[str, object]:
     """Return a table in the shape of texts.jsonl.gz."""
     rows = [list(row) for row in table.rows]
     shown: dict[str, object] = {"title": table.title, "header": list(table.header), "rows": rows}

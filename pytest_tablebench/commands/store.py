@@ -36,7 +36,7 @@ def sync_stores(options: argparse.Namespace) -> tuple[list[str], int]:
 
     problems: list[str] = []
     source = _existing_place(options.source, problems.append)
-    target = _place(options.target, problems.append)
+    target = _store_or_folder(options.target, problems.append)
     with _naming_files():
         if isinstance(source, Shared):
             synced = source.copy_to(target) if isinstance(target, Shared) else source.fetch(target)
@@ -97,7 +97,7 @@ def compact_store(options: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"before: {before}", f"after: {after}"], 0
 
 
-def _place(text: str, warn: Callable[[str], None]) -> Any:
+def _store_or_folder(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder, or a shared store. Raises `SettingsError`."""
     from pytest_tablebench.config.reading import RawOption, store
     from pytest_tablebench.store.shared import Shared
@@ -110,7 +110,7 @@ def _place(text: str, warn: Callable[[str], None]) -> Any:
 
 def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder that exists, or a shared store. Raises `SettingsError`."""
-    place = _place(text, warn)
+    place = _store_or_folder(text, warn)
     if isinstance(place, Path) and not place.is_dir():
         raise SettingsError(f"{place} is not a folder; name the folder of an answer store")
     return place

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-_PLACES: Mapping[str, WireProvider] = {
+_ENDPOINTS: Mapping[str, WireProvider] = {
     "azure": WireProvider(
         None, ("AZURE_API_BASE",), ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN")
     ),
@@ -44,7 +44,7 @@ _PLACES: Mapping[str, WireProvider] = {
 }
 """Where the batch service of each provider is."""
 
-BATCH_PROVIDERS = frozenset(_PLACES)
+BATCH_PROVIDERS = frozenset(_ENDPOINTS)
 """Providers whose batches were tested against a server of their protocol."""
 
 _AZURE_VERSION = "2025-02-01-preview"
@@ -240,7 +240,7 @@ class BatchService(LiteLLMModel):
         """Send a request; yield the response while it arrives. Raises `ModelError`."""
         import httpx
 
-        base, headers, query = self._place()
+        base, headers, query = self._endpoint()
         content["params"] = {**query, **content.get("params", {})}
         secrets = self.secrets({}) | {text.rpartition(" ")[2] for text in headers.values()}
         try:
@@ -262,17 +262,17 @@ class BatchService(LiteLLMModel):
         except (httpx.HTTPError, httpx.InvalidURL, RedirectRefused) as error:
             raise self.failures.explain(error, secrets) from None
 
-    def _place(self) -> tuple[str, dict[str, str], dict[str, str]]:
+    def _endpoint(self) -> tuple[str, dict[str, str], dict[str, str]]:
         """Return address, headers and query of the service. Raises `ModelError`."""
         provider = self._provider
-        if provider not in _PLACES:
+        if provider not in _ENDPOINTS:
             raise ModelError(
                 f"{self.model}: batch services of {provider} are not supported, only of "
                 f"{', '.join(sorted(BATCH_PROVIDERS))}; leave --bench-executor=batch out",
                 reason="bad_request",
                 whole_run=True,
             )
-        place = _PLACES[provider]
+        place = _ENDPOINTS[provider]
         key = self.api_key or first_of(place.key_variables) or place.spare_key
         base = self.api_base or first_of(place.base_variables) or place.base
         if key is None or base is None:

@@ -46,7 +46,7 @@ class ContextWindow:
         """Return the tokens that the model can read, as its server says; None if it does not."""
         with self._lock:
             if not self._has_asked:
-                self._limit, self._has_asked = self._shown(), True
+                self._limit, self._has_asked = self._model_context(), True
             return self._limit
 
     def of(self, request: Request) -> int:
@@ -66,7 +66,7 @@ class ContextWindow:
                 self._longest *= 2
             return self._longest
 
-    def _shown(self) -> int | None:
+    def _model_context(self) -> int | None:
         base = self.api_base or os.environ.get("OLLAMA_API_BASE") or _ADDRESS
         name = self.model.partition("/")[2]
         try:

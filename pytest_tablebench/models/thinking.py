@@ -200,7 +200,7 @@ def _tags(reply: str) -> Iterator[_Tag]:
 
 def _tags_of_line(line: str) -> Iterator[_Tag]:
     """Yield the tags of a line; in quotation marks, inline code or a table cell one is quoted."""
-    first_bar, last_bar = _row(line)
+    first_bar, last_bar = _table_bars(line)
     cell = _CELL.search(line)
     first_cell = len(line) if cell is None else cell.start()
     last_cell = max((tag.start() for tag in _END_OF_CELL.finditer(line)), default=-1)
@@ -220,7 +220,7 @@ def _tags_of_line(line: str) -> Iterator[_Tag]:
         yield _Tag(text.removeprefix("/"), tag.start(), tag.end(), text[0] == "/", quoted)
 
 
-def _row(line: str) -> tuple[int, int]:
+def _table_bars(line: str) -> tuple[int, int]:
     """Return the places of the first and last bar of a row of a Markdown table; else (0, 0)."""
     first = len(line) - len(line.lstrip())
     return (first, line.rfind("|")) if line.startswith("|", first) else (0, 0)

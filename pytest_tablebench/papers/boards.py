@@ -147,7 +147,9 @@ def leaderboard(runs: Sequence[Run]) -> PaperTable | None:
     The given runs come first. Performance and robustness are shown only if a run has all ten
     datasets. A run's note lists its differences from the paper.
     """
-    rows = [(_row(run, scope), "; ".join(_notes(run, scope))) for run, scope in _torr_scopes(runs)]
+    rows = [
+        (_board_row(run, scope), "; ".join(_notes(run, scope))) for run, scope in _torr_scopes(runs)
+    ]
     others = _published_rows("torr_table2", _COLUMNS[2:])
     names = _model_names(runs)
     return beside_published(
@@ -164,7 +166,7 @@ def leaderboard_beside(runs: Sequence[Run]) -> PaperTable | None:
     rows: list[Row] = [
         (run.model, pair.model, pair.figure, *figures)
         for run, scope in _torr_scopes(runs)
-        for pair in same_model(names, _COLUMNS, _row(run, scope), others)
+        for pair in same_model(names, _COLUMNS, _board_row(run, scope), others)
         for figures in [(pair.published, pair.measured, pair.measured - pair.published)]
     ]
     return captioned("leaderboard_beside", rows) if rows else None
@@ -215,7 +217,7 @@ def _torr_rows(run: Run) -> list[RunRow]:
     return [row for row in run.rows if row.benchmark == "torr" and row.dataset in names]
 
 
-def _row(run: Run, scope: Mapping[str, Any]) -> Row:
+def _board_row(run: Run, scope: Mapping[str, Any]) -> Row:
     datasets = scope.get("datasets", {})
     whole = set(datasets) == set(DATASETS.values())
     return (

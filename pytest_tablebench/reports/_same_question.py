@@ -33,7 +33,7 @@ def setting_tables(
     return [
         table_of(
             (f"{name} by {axis.name}" if is_named else axis.name, *_COLUMNS),
-            [_row(*entry) for entry in figures[axis.plural]["settings"].items()],
+            [_model_row(*entry) for entry in figures[axis.plural]["settings"].items()],
         )
         for name, figures in benchmarks.items()
         for axis in SAME_QUESTION
@@ -41,7 +41,7 @@ def setting_tables(
     ]
 
 
-def _row(name: str, figures: Mapping[str, Any]) -> tuple[doc.Cell, ...]:
+def _model_row(name: str, figures: Mapping[str, Any]) -> tuple[doc.Cell, ...]:
     thinking, total = figures.get("reasoning_tokens"), figures.get("completion_tokens")
     usd, paired = figures.get("usd_per_answer"), figures.get("paired")
     share = thinking / total if thinking is not None and total else None
@@ -126,7 +126,7 @@ def setting_charts(summary: Mapping[str, Any]) -> Iterator[doc.Chart]:
             settings = benchmark.get(axis.plural, {}).get("settings", {})
             for key, factor, unit in _UNITS:
                 places = [
-                    _place(setting, entry, factor * entry[key])
+                    _priced_score(setting, entry, factor * entry[key])
                     for setting, entry in settings.items()
                     if entry.get(key) and entry["performance"] is not None
                 ]
@@ -136,7 +136,7 @@ def setting_charts(summary: Mapping[str, Any]) -> Iterator[doc.Chart]:
                     break
 
 
-def _place(name: str, entry: Mapping[str, Any], price: float) -> PricedScore:
+def _priced_score(name: str, entry: Mapping[str, Any], price: float) -> PricedScore:
     score = entry["performance"]
     low, high = entry["ci95"]["performance"] or (score, score)
     return PricedScore(name[:20], price, score, low, high)

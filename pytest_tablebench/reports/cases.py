@@ -115,13 +115,13 @@ def audit_report(audit: Audit, top: int) -> doc.Document:
         "Gold answers",
         [
             *map(doc.Paragraph, sentences),
-            table_of(columns, [_row(suspect) for suspect in audit.suspects[:top]]),
+            table_of(columns, [_suspect_row(suspect) for suspect in audit.suspects[:top]]),
             *(doc.Paragraph(f"note: {note}") for note in audit.notes),
         ],
     )
 
 
-def _row(suspect: Suspect) -> tuple[doc.Cell, ...]:
+def _suspect_row(suspect: Suspect) -> tuple[doc.Cell, ...]:
     preferred = preferred_answer(suspect.evidence)
     reason = max(suspect.evidence, key=lambda item: item.weight, default=None)
     return (

@@ -154,11 +154,11 @@ def models_report(
         sentences.append("no model is in the store, in run folders or in the configuration")
     texts = ("model", "can", "from")
     columns = [doc.Column(title, "text" if title in texts else "figure") for title in _COLUMNS]
-    table = table_of(columns, [_row(model) for model in models])
+    table = table_of(columns, [_model_row(model) for model in models])
     return doc.Document("Models", [table, *map(doc.Paragraph, sentences)])
 
 
-def _row(model: ListedModel) -> tuple[doc.Cell, ...]:
+def _model_row(model: ListedModel) -> tuple[doc.Cell, ...]:
     from pytest_tablebench.models import Resolution
 
     facts, unknown = model.facts or Resolution(), doc.Figure(None)

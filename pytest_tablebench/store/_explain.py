@@ -136,12 +136,12 @@ def _differences(
 def _unlike(name: str, stored: object, requested: object) -> str:
     """Return a text on how two values differ as JSON, "" if they are equal."""
     if stored is _MISSING:
-        return f"{name}: not stored, asked {shortened(_shown(requested), SHOWN)}"
+        return f"{name}: not stored, asked {shortened(_value_text(requested), SHOWN)}"
     if requested is _MISSING:
-        return f"{name}: stored {shortened(_shown(stored), SHOWN)}, not asked"
+        return f"{name}: stored {shortened(_value_text(stored), SHOWN)}, not asked"
     if _json(stored) == _json(requested):
         return ""
-    before, now = _shown(stored), _shown(requested)
+    before, now = _value_text(stored), _value_text(requested)
     if before == now:
         before, now = _json(stored), _json(requested)  # the text 0 and the number 0 look the same
     if max(len(before), len(now)) > SHOWN:
@@ -149,7 +149,7 @@ def _unlike(name: str, stored: object, requested: object) -> str:
     return f"{name}: stored {before}, asked {now}"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) and value else _json(value)

@@ -94,7 +94,9 @@ def _table_blocks(
     for item, cells in zip(tables, marked, strict=True):
         at = []
         for number, table in enumerate(item):
-            shown = _shown(table, {row for place, row, _ in cells if place == number}, limit)
+            shown = _table_excerpt(
+                table, {row for place, row, _ in cells if place == number}, limit
+            )
             key = json.dumps(shown)
             if key not in places:
                 places[key] = len(values)
@@ -104,7 +106,7 @@ def _table_blocks(
     return _chunks("t", values, _TABLES), by_item
 
 
-def _shown(table: Mapping[str, Any], marked: set[int], limit: int) -> dict[str, Any]:
+def _table_excerpt(table: Mapping[str, Any], marked: set[int], limit: int) -> dict[str, Any]:
     """Return the first rows of a table and the rows around marked cells.
 
     `numbers` has the number of each row, from 0, if rows between them are left out.

@@ -88,7 +88,7 @@ def installed(libraries: Iterable[Library] = LIBRARIES) -> Installed:
             name = entry.partition(".")[0]
             spec = PathFinder.find_spec(name, [site]) if name.isidentifier() else None
             if spec is not None:
-                modules[name] = _place(spec)
+                modules[name] = _location(spec)
     return Installed(tuple(paths), modules)
 
 
@@ -126,7 +126,7 @@ def _top_level(package: Distribution) -> set[str]:
     return {top for top in tops if top not in {"", "..", "__pycache__"} and top[-4:] != ".pth"}
 
 
-def _place(spec: ModuleSpec) -> tuple[str | None, Sequence[str] | None]:
+def _location(spec: ModuleSpec) -> tuple[str | None, Sequence[str] | None]:
     folders = spec.submodule_search_locations
     return (
         spec.origin if spec.has_location else None,
@@ -148,7 +148,7 @@ def only_import(
     for module in pkgutil.iter_modules(sys.path):
         spec = PathFinder.find_spec(module.name, sys.path)
         if spec is not None:
-            standard[module.name] = _place(spec)
+            standard[module.name] = _location(spec)
     metadata_folders = [Path(path) for path in paths if path.endswith(".dist-info")]
     sys.meta_path.append(_Finder({**modules, **standard}, metadata_folders))
 

@@ -144,7 +144,7 @@ def _own_limits(pid: int) -> list[_Instruction]:
         (_EQUAL, 0, 4, pid),
         *_load(2),
         (_EQUAL, 0, 2, 0),
-        (_LOAD, 0, 0, _place(2) + 4),
+        (_LOAD, 0, 0, _argument_offset(2) + 4),
         (_EQUAL, 1, 0, 0),
     ]
 
@@ -158,10 +158,10 @@ def _only(number: int | None, test: list[_Instruction]) -> list[_Instruction]:
 
 
 def _load(argument: int) -> list[_Instruction]:
-    return [(_LOAD, 0, 0, _place(argument))]
+    return [(_LOAD, 0, 0, _argument_offset(argument))]
 
 
-def _place(number: int) -> int:
+def _argument_offset(number: int) -> int:
     return _ARGUMENTS + 8 * number  # the low half: both machines are little-endian
 
 

@@ -141,9 +141,9 @@ def _parts(sheet: DrawnSheet, fonts: Fonts, widths: list[int], measured: Measure
             part_widths = [widths[column] for column in columns]
             labels = [f"Part {len(drawn) + 1} of {count}"]
             if len(down) > 1:
-                labels.append(_said("row", lines, sheet.lines, sheet.head))
+                labels.append(_left_out_note("row", lines, sheet.lines, sheet.head))
             if len(across) > 1:
-                labels.append(_said("column", columns, sheet.columns, 0))
+                labels.append(_left_out_note("column", columns, sheet.columns, 0))
             drawn.append(
                 draw(
                     part,
@@ -156,7 +156,7 @@ def _parts(sheet: DrawnSheet, fonts: Fonts, widths: list[int], measured: Measure
     return drawn
 
 
-def _said(unit: str, shown: list[int], total: int, first: int) -> str:
+def _left_out_note(unit: str, shown: list[int], total: int, first: int) -> str:
     """Return the range of a part's lines or columns as text, as `rows 1 to 20 of 60`.
 
     `first` is the number of header lines, which are not counted.
