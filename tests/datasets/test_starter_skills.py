@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +9,12 @@ import pytest
 
 from pytest_tablebench.datasets import built_in_benchmarks
 from pytest_tablebench.datasets.folder import FolderDataset, check_dataset, folder_datasets
-from pytest_tablebench.datasets.starter import _build_skills, skills
-from pytest_tablebench.datasets.starter.skills import DATASETS, EmbeddedFolder
+from pytest_tablebench.datasets.starter.starter import DATASETS as EMBEDDED
+from pytest_tablebench.datasets.starter.starter import EmbeddedFolder
 from pytest_tablebench.generate.rules import SKILLS
+from tests.support.starter_skills import FOLDERS, PACKAGE, build
 
-HERE = Path(str(skills.__file__)).parent
+DATASETS = [dataset for dataset in EMBEDDED if isinstance(dataset, EmbeddedFolder)]
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
@@ -39,30 +39,25 @@ def test_the_datasets_cover_every_skill_subtask_and_level(dataset: EmbeddedFolde
 
 
 def test_check_accepts_the_datasets() -> None:
-    found = {dataset.folder: dataset for dataset in folder_datasets(HERE)}
-    for name in _build_skills.FOLDERS.values():
+    found = {dataset.folder: dataset for dataset in folder_datasets(PACKAGE)}
+    for name in FOLDERS.values():
         dataset = found[name]
         assert isinstance(dataset, FolderDataset)
-        checked = check_dataset(dataset, HERE / name)
+        checked = check_dataset(dataset, PACKAGE / name)
         assert (checked.problems, checked.notes) == ((), ())
 
 
-def test_the_files_equal_the_output_of_the_generator(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = tmp_path / "made"
-    _build_skills.build(made)
-
-    def copy(folder: Path) -> None:
-        shutil.copytree(made, folder, dirs_exist_ok=True)
-
-    monkeypatch.setattr(_build_skills, "build", copy)
-    assert _build_skills.main(["--check"]) == 0
-    assert _build_skills.main(["--check"], folder=tmp_path / "empty") == 1
+def test_the_files_equal_the_output_of_the_generator(tmp_path: Path) -> None:
+    build(tmp_path)
+    made = {path.relative_to(tmp_path): path for path in tmp_path.rglob("*") if path.is_file()}
+    files = [path for name in FOLDERS.values() for path in (PACKAGE / name).rglob("*")]
+    assert {path.relative_to(PACKAGE) for path in files if path.is_file()} == made.keys()
+    for name, path in made.items():
+        assert path.read_bytes() == (PACKAGE / name).read_bytes(), name
 
 
 def test_the_files_are_small() -> None:
-    files = [path for path in HERE.rglob("*") if path.suffix in {".jsonl", ".csv", ".toml"}]
+    files = [path for path in PACKAGE.rglob("*") if path.suffix in {".jsonl", ".csv", ".toml"}]
     assert sum(path.stat().st_size for path in files) < 2_000_000
 
 

@@ -1,36 +1,36 @@
 """Draw the tables of `starter_skills` and `starter_zh` and generate their questions.
 
-python -m pytest_tablebench.datasets.starter._build_skills [--check]
+`python -m tests.support.starter_skills` writes both folders in the package.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from pytest_tablebench.datasets.starter import starter
 from pytest_tablebench.generate.folder import TableSource, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 FOLDERS = {"en": "skills", "zh": "skills_zh"}
-"""The folder with each language's questions, next to this file."""
+"""The folder with each language's questions."""
+
+PACKAGE = Path(str(starter.__file__)).parent
 
 _SEED = 3
 _PER_TABLE = 15
-_FOLDER = Path(__file__).parent
 
 
 def build(folder: Path) -> None:
     """Write both datasets into a folder."""
-    designs = tomllib.loads((_FOLDER / "designs.toml").read_text(encoding="utf-8"))
+    designs = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     for language, name in FOLDERS.items():
         maker = RuleGenerator(seed=_SEED, per_table=_PER_TABLE, language=language)
         sources = [
@@ -38,7 +38,7 @@ def build(folder: Path) -> None:
             for design in designs["table"]
         ]
         write_dataset(folder / name, sources, maker, made_with={"seed": _SEED})
-        (folder / name / "tablebench.toml").unlink()  # `skills.py` describes the dataset
+        (folder / name / "tablebench.toml").unlink()  # `starter.py` describes the dataset
 
 
 def _table(design: Mapping[str, Any], names: Mapping[str, list[str]], language: str) -> Table:
@@ -89,27 +89,7 @@ def _written(column: Mapping[str, Any], value: float, language: str) -> str:
     return f"{value:{grouping}.{column.get('decimals', 0)}f}{unit}"
 
 
-def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for name in FOLDERS.values():
-        for path in sorted((folder / name).rglob("*")):
-            if path.is_file():
-                yield str(path.relative_to(folder)), path.read_bytes()
-
-
-def main(arguments: Sequence[str] | None = None, *, folder: Path = _FOLDER) -> int:
-    """Write the datasets, or with `--check` return 1 if they differ from the present files."""
-    parser = argparse.ArgumentParser(description="Generate starter_skills and starter_zh.")
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as made:
-        build(Path(made))
-        if options.check:
-            return 0 if dict(_files(Path(made))) == dict(_files(folder)) else 1
-        for name in FOLDERS.values():
-            shutil.rmtree(folder / name, ignore_errors=True)
-            shutil.copytree(Path(made) / name, folder / name)
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    for name in FOLDERS.values():
+        shutil.rmtree(PACKAGE / name)
+    build(PACKAGE)
