@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -21,6 +23,7 @@ from pytest_tablebench.datasets.files import (
     read_json,
     require_files,
 )
+from pytest_tablebench.datasets.pull._upstream import upstream_of
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import shortened
 
@@ -105,10 +108,27 @@ class Opened:
         return row
 
 
+@cache
+def _sections(package: str) -> Mapping[str, Any]:
+    return tomllib.loads((files(package) / "datasets.toml").read_text(encoding="utf-8"))
+
+
+def _settings(package: str, section: str) -> dict[str, Any]:
+    fields = {"name": section, "folder": section, **_sections(package)[section]}
+    pools = [PoolFiles(tuple(pool["files"]), pool.get("note")) for pool in fields.get("pools", ())]
+    fields |= {"pools": pools} if pools else {}
+    if "upstream" in fields:
+        fields["upstream"] = upstream_of(fields["folder"], fields["upstream"])
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
+
+
 class FileDataset(Dataset, Generic[R]):
     """A dataset of upstream files.
 
-    A subclass sets these attributes and defines `rows`, `example` and `key`.
+    A subclass sets these attributes and defines `rows`, `example` and `key`. The keyword `section`
+    of a class names a section of `datasets.toml` in its package, which sets attributes too.
 
     Attributes:
         test: required files, with the questions.
@@ -132,6 +152,12 @@ class FileDataset(Dataset, Generic[R]):
     reference_instruction: str | None = None
     fixed_chain: tuple[str, ...]
     reference_chain: tuple[str, ...] | None = None
+
+    def __init_subclass__(cls, *, section: str = "") -> None:
+        super().__init_subclass__()
+        if section:
+            for name, value in _settings(cls.__module__.rpartition(".")[0], section).items():
+                setattr(cls, name, value)
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[R]:
         """Read the usable rows of `test` or of a pool; record the others in `opened`."""

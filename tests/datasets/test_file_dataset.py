@@ -148,10 +148,11 @@ DATASETS = (TableQuestions({name!r}, ()),)
 
 
 SOURCE = """
-from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
+from pytest_tablebench.datasets.pull._upstream import upstream_of
 
-DATASETS[0].upstream = Upstream(
-    "newest", "hub", "somebody/newest", "main", pinned=False, licence=MIT, files=files_at("a.json")
+DATASETS[0].upstream = upstream_of(
+    "newest",
+    {"host": "hub", "repository": "a/b", "revision": "main", "licence": "MIT", "files": ["a.json"]},
 )
 """
 

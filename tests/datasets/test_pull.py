@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pytest_tablebench.datasets.pull import UPSTREAM, pull, sources
-from pytest_tablebench.datasets.pull._upstream import File, files_at, matches
+from pytest_tablebench.datasets.pull._upstream import File, matches
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support.pulls import DIGIT, FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
@@ -230,7 +230,7 @@ def test_an_unknown_name_is_said_before_anything_is_fetched(place: Place) -> Non
 
 
 def test_files_may_go_into_a_folder_below() -> None:
-    files = files_at("QA.json", "html/*.html", below="data/")
+    files = File("QA.json", "data/"), File("html/*.html", "data/")
     assert [file.target for file in files] == ["data/QA.json", "data/html/*.html"]
     assert File("a/b.json", "c.json").target == "c.json"
 

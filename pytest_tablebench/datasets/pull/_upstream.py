@@ -6,10 +6,10 @@ the first one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_tablebench.errors import DataError
 
@@ -31,15 +31,14 @@ class Licence:
     address: str
 
 
-MIT = Licence("MIT", "https://opensource.org/license/mit")
-APACHE = Licence("Apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0")
-CC_BY_SA = Licence("CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")
-CC_BY_NC = Licence(
-    "CC BY-NC 4.0 (no commercial use)", "https://creativecommons.org/licenses/by-nc/4.0/"
-)
-CC_BY_NC_SA = Licence(
-    "CC BY-NC-SA 4.0 (no commercial use)", "https://creativecommons.org/licenses/by-nc-sa/4.0/"
-)
+LICENCES = {
+    "MIT": "https://opensource.org/license/mit",
+    "Apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC BY-NC 4.0 (no commercial use)": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "CC BY-NC-SA 4.0 (no commercial use)": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+}
+"""The addresses of the built-in datasets' licences, by name."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,20 @@ def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, 
     return tuple(files)
 
 
-def files_at(*paths: str, below: str = "") -> tuple[File, ...]:
-    """Return the files at these paths, stored in the folder `below` under the same paths."""
-    return tuple(File(path, below) for path in paths)
+def upstream_of(name: str, section: Mapping[str, Any]) -> Upstream:
+    """Return the source in a section of `datasets.toml`.
+
+    The keys are the fields of `Upstream`, and `local` and `optional` of `File` for all files. A
+    file is its path or a table of its own fields. A mirror replaces some of the fields.
+    """
+    fields = {"pinned": False, **section}
+    mirrors = [upstream_of(name, fields | mirror) for mirror in fields.pop("mirrors", ())]
+    shared = {key: fields.pop(key) for key in ("local", "optional") if key in fields}
+    paths = [file if isinstance(file, dict) else {"path": file} for file in fields.pop("files")]
+    return Upstream(
+        name,
+        licence=Licence(fields["licence"], LICENCES[fields.pop("licence")]),
+        files=tuple(File(**shared | path) for path in paths),
+        mirrors=tuple(mirrors),
+        **fields,
+    )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
@@ -22,7 +21,6 @@ from pytest_tablebench.datasets._example import Example, Stratum
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
-from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
 from pytest_tablebench.datasets.realhitbench._prompts import (
     CANNED,
     MARKER,
@@ -33,7 +31,6 @@ from pytest_tablebench.datasets.realhitbench._prompts import (
     tree_form,
 )
 from pytest_tablebench.datasets.realhitbench._rows import (
-    FORMATS,
     LONG,
     QUESTIONS,
     RealHitQuestion,
@@ -48,25 +45,6 @@ from pytest_tablebench.util.tokens import tokenizer_name
 if TYPE_CHECKING:
     from pytest_tablebench.serializers.content import Content
     from pytest_tablebench.tables.table import Table
-
-UPSTREAM = Upstream(
-    "realhitbench",
-    "hub",
-    "spzy/RealHiTBench",
-    "main",
-    pinned=False,
-    licence=CC_BY_NC,
-    files=files_at(
-        "QA_final.json",
-        "QA_long.json",
-        "QA_structure.json",
-        *(f"{folder}/*.{ending}" for name, (folder, ending) in FORMATS.items() if name != "json"),
-        "tables/*.xlsx",
-        "image/*.png",
-        below="data/",
-    ),
-)
-
 
 PLACES: tuple[AnswerPlace, ...] = ("line", "object", "printed", "box")
 """The answer places other than the whole reply."""
@@ -87,7 +65,7 @@ class FinalAnswer:
         )
 
 
-class RealHit(FileDataset[RealHitQuestion]):
+class RealHit(FileDataset[RealHitQuestion], section="realhitbench"):
     """One kind of question, each about one hierarchical table.
 
     In `reference` mode, an unperturbed table is sent as upstream's own file in the serializer's
@@ -100,14 +78,6 @@ class RealHit(FileDataset[RealHitQuestion]):
         long: whether the tables are upstream's oversized ones, which are a separate benchmark.
     """
 
-    folder = "realhitbench"
-    upstream = UPSTREAM
-    metric: str | None = "realhit"
-    serializers = tuple(name for name in FORMATS if name != "json")
-    perturbations = ("none",)
-    params = MappingProxyType({"temperature": 0, "max_tokens": 4096})
-    fixed_chain = ()
-    source = "Table:\n{table}\n\nQuestion: {question}\n\nOutput: {reminder}"
     reply_form = FinalAnswer()
     typed = False
 

@@ -49,6 +49,11 @@ class ToRR(FileDataset[R]):
     shots = 5
     limit: int | None = 100
 
+    def __init_subclass__(cls, *, section: str = "") -> None:
+        super().__init_subclass__(section=section)
+        if section:
+            cls.instruction += CLOSING
+
     def tags(self) -> Mapping[str, str]:
         """Return the dataset's task and domain, and whether it requires each skill."""
         # A variant outside the benchmark (finqa_text) asks the same questions.

@@ -10,68 +10,13 @@ from typing import Any
 
 from pytest_tablebench.datasets._dataset import AnswerForm, PromptParts, Render
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import BadRowError, json_items, text_field
-from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 
 _INDENT = "\n" + " " * 16
 """The published prompt contains the indentation of its source code in every line but the first."""
-
-_OPERATIONS = (
-    ("add", "number1, number2", "number", "the sum of the two numbers"),
-    ("subtract", "number1, number2", "number", "number1 less number2"),
-    ("multiply", "number1, number2", "number", "the product of the two numbers"),
-    ("divide", "number1, number2", "number", "number1 divided by number2"),
-    ("exp", "number1, number2", "number", "number1 to the power of number2"),
-    ("greater", "number1, number2", "yes or no", "whether number1 is greater than number2"),
-    ("table_sum", "row name, none", "number", "the sum of a table row"),
-    ("table_average", "row name, none", "number", "the mean of a table row"),
-    ("table_max", "row name, none", "number", "the greatest number of a table row"),
-    ("table_min", "row name, none", "number", "the smallest number of a table row"),
-)
-
-
-_VALUE = " ".join(
-    (
-        "You are given a financial report, made up of text and a table, and a question about it. "
-        "The answer is a value: a number, or yes or no; a share or a change in percent is written "
-        "as a decimal fraction. In the examples the output is a program in a small language that "
-        "computes this value, where #n is the result of step n, counted from 0; what is asked of "
-        "you is the value itself.",
-        CLOSING,
-    )
-)
-"""The instruction for prompts that ask for the value, not for a program in FinQA's language."""
-
-
-def _instruction(*, hyphens: bool) -> str:
-    """Return the instruction, with table operations spelled `table-max` or `table_max`."""
-    rows = [
-        " | ".join((name.replace("_", "-") if hyphens else name, *rest))
-        for name, *rest in _OPERATIONS
-    ]
-    table_names = ", ".join(row.split(" | ")[0] for row in rows[6:])
-    lines = [
-        "You are given a financial report, made up of text and a table, and a question about it. "
-        "Write the reasoning program that computes the answer, in the small language described "
-        "here.",
-        "A program is one or several steps, separated by a comma and a space. Each step is an "
-        "operation with two arguments in brackets: operation(argument1, argument2).",
-        f"There are six arithmetic operations (add, subtract, multiply, divide, exp, greater) and "
-        f"four table operations ({table_names}). A table operation takes the name of a table "
-        f"row as its first argument and none as its second.",
-        "The result of an earlier step is written #n, where n counts the steps from 0.",
-        "For example, the growth from 80 to 92 as a share of 80 is "
-        "subtract(92, 80), divide(#0, 80): the second step divides the result of the first, #0.",
-        "The operations are defined as follows:",
-        "Name | Arguments | Result | Meaning",
-        *rows,
-        "Output the program only, without its result or any explanation.",
-        CLOSING,
-    ]
-    return _INDENT.join(lines)
 
 
 @dataclass(frozen=True)
@@ -153,7 +98,7 @@ def _result(value: Any) -> float | str:
     return value
 
 
-class FinQA(ToRR[_FinQARow]):
+class FinQA(ToRR[_FinQARow], section="finqa"):
     """FinQA: a program that computes the answer from a report; five demonstrations.
 
     The published recipe shows the first piece of text before and after the table. With `whole` the
@@ -161,39 +106,17 @@ class FinQA(ToRR[_FinQARow]):
     (`finqa_text`), because its scores are not ToRR's.
     """
 
-    folder = "finqa"
-    metric = "fin_qa"
-    upstream = Upstream(
-        "finqa",
-        "github",
-        "czyssrs/FinQA",
-        "0f16e2867befa6840783e58be38c9efb9229d742",  # named in torr.md section 3.1
-        pinned=True,
-        licence=MIT,
-        files=files_at("dataset/train.json", "dataset/dev.json", "dataset/test.json"),
-    )
-    test = ("dataset/test.json",)
-    pools = (PoolFiles(("dataset/train.json",)),)
-    instruction = _instruction(hyphens=False)
-    # Only `reference` asks for names like `table-max`.
-    reference_instruction = _instruction(hyphens=True)
-    source = _INDENT.join(
-        (
-            "Pre-table text: {pre_text}",
-            "Table: {table}",
-            "Post-table text: {post_text}",
-            "Question: {question}",
-            "Program:",
-            " " * 4,
-        )
-    )
-    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker")
-    reference_chain = ("take_first_non_empty_line",)
+    value_instruction: str
+    """The instruction for prompts that ask for the value, not for a program in FinQA's language."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self.name = "finqa_text" if whole else "finqa"
         self.benchmark = "finqa_text" if whole else "torr"
         self._whole = whole
+        self.instruction = _INDENT.join(self.instruction.split("\n"))
+        self.source = _INDENT.join(self.source.split("\n"))
+        # Only `reference` asks for names like `table-max`.
+        self.reference_instruction = self.instruction.replace("table_", "table-")
         value = AnswerForm(
             "the value alone, which is a number without a unit, or yes or no",
             chain=self.fixed_chain,
@@ -229,7 +152,8 @@ class FinQA(ToRR[_FinQARow]):
 
     def _value_prompt(self, example: Example, render: Render) -> PromptParts:
         parts = self.prompt(example, render)
-        return replace(parts, instruction=_VALUE, reference_instruction=None)
+        instruction = self.value_instruction + CLOSING
+        return replace(parts, instruction=instruction, reference_instruction=None)
 
     def key(self, row: _FinQARow) -> Hashable:
         """Return the texts before and after the table, and the question."""

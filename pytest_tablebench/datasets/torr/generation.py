@@ -9,61 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import BadRowError, QuestionRow, cells, text_field
-from pytest_tablebench.datasets.pull._upstream import (
-    CC_BY_NC_SA,
-    CC_BY_SA,
-    MIT,
-    File,
-    Upstream,
-    files_at,
-)
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
 KEY = "table_id_paper"
 HTML = "table_html_clean"
 
 
-def _files(split: str) -> tuple[str, str]:
-    """Return a split's file of tables and its file of descriptions."""
-    return f"data/table_{split}.json", f"data/table_desc_{split}.json"
-
-
-class NumericNLG(ToRRTexts):
+class NumericNLG(ToRRTexts, section="numericnlg"):
     """NumericNLG: describe a table of numbers from a paper; five demonstrations."""
-
-    name = folder = "numericnlg"
-    upstream = Upstream(
-        "numericnlg",
-        "github",
-        "titech-nlp/numeric-nlg",
-        "HEAD",
-        pinned=False,
-        licence=CC_BY_SA,
-        files=tuple(
-            File(f"data/{kind}_{split}.json")
-            for kind in ("table", "table_desc", "paper")
-            for split in ("train", "val", "test")
-        ),
-    )
-    threshold = 0.15
-    test = _files("test")
-    pools = (
-        PoolFiles(_files("train")),
-        PoolFiles(
-            _files("val"), "demonstrations come from the validation files: no training files"
-        ),
-    )
-    text_name = "caption"
-    instruction = (
-        "You are given a table and its caption. Write the description that belongs to them.\n"
-        + CLOSING
-    )
-    # The label before the answer is part of the source.
-    source = "table: \n{table} \ncaption: \n{caption} \ndescription:"
-    fixed_chain = ("lower_case",)
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Return the tables joined with their descriptions by id, in the order of the tables."""
@@ -140,44 +96,11 @@ def _parse(html: str, name: str) -> Table:
     return Table(tuple(header), tuple(tuple(row) for row in rows), name=name)
 
 
-class QTSumm(ToRRTexts):
+class QTSumm(ToRRTexts, section="qtsumm"):
     """QTSumm: answer a query about a table in a paragraph; five demonstrations.
 
     The authors give access on request. Without access, `tablebench pull` says how to get it.
     """
-
-    name = folder = "qtsumm"
-    upstream = Upstream(
-        "qtsumm",
-        "hub",
-        "yale-nlp/QTSumm",
-        "main",
-        pinned=False,
-        licence=MIT,
-        files=files_at("qtsumm_train.json", "qtsumm_dev.json", "qtsumm_test.json"),
-        by_hand=(
-            "its authors give access on request: log in at "
-            "https://huggingface.co/datasets/yale-nlp/QTSumm and accept the conditions, then run "
-            "`hf auth login` (or set HF_TOKEN) and this command again; or download "
-            "qtsumm_train.json, qtsumm_dev.json and qtsumm_test.json there in the browser and "
-            "put them into {folder}"
-        ),
-    )
-    threshold = 0.40
-    test = ("qtsumm_test.json",)
-    pools = (
-        PoolFiles(("qtsumm_train.json",)),
-        PoolFiles(
-            ("qtsumm_dev.json",), "demonstrations come from the validation file: no training file"
-        ),
-    )
-    instruction = (
-        "Use the Table below to answer the user's query with a text as long as a paragraph.\n"
-        + CLOSING
-    )
-    source = "Table:\n{table}\nQuery:\n{question}"
-    target_prefix = "Answer:\n"
-    fixed_chain = ("to_string_stripped",)
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Return the rows in the order of the file."""
@@ -206,59 +129,14 @@ def _query_row(item: Any) -> QuestionRow:
     return QuestionRow(text_field(item, "example_id"), query, summary, make, place)
 
 
-MEDIUM = "dataset/train/medium/train.json"
 NAMES, VALUES = "table_column_names", "table_content_values"
 
 _LONGEST_LITERAL = 200_000
 """In characters: more than any upstream table has, and few enough for the parser."""
 
 
-class SciGen(ToRRTexts):
+class SciGen(ToRRTexts, section="scigen"):
     """SciGen: describe a table from a scientific article; five demonstrations."""
-
-    name = folder = "scigen"
-    upstream = Upstream(
-        "scigen",
-        "github",
-        "UKPLab/SciGen",
-        "main",
-        pinned=False,
-        licence=CC_BY_NC_SA,
-        files=(
-            File(MEDIUM, optional=True),
-            *files_at(
-                "dataset/train/few-shot/train.json",
-                "dataset/development/few-shot/dev.json",
-                "dataset/test/test-CL.json",
-                "dataset/test/test-Other.json",
-            ),
-        ),
-    )
-    threshold = 0.15
-    test = ("dataset/test/test-CL.json",)
-    pools = (
-        PoolFiles((MEDIUM,)),
-        PoolFiles(
-            ("dataset/train/few-shot/train.json",),
-            f"demonstrations come from the few-shot training file: no {MEDIUM}",
-        ),
-        PoolFiles(
-            ("dataset/development/few-shot/dev.json",),
-            f"demonstrations come from the few-shot validation file: no {MEDIUM}",
-        ),
-    )
-    notes = (
-        "examples are those of test-CL.json, as in the copy the benchmark reads; "
-        "test-Other.json is no part of it",
-    )
-    text_name = "caption"
-    instruction = (
-        "You are given a table and its caption. Write the text description that belongs to "
-        "them.\n" + CLOSING
-    )
-    # The label before the answer is part of the source.
-    source = "table: \n{table} \ncaption: \n{caption} \ntext description:"
-    fixed_chain = ("lower_case",)
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Return the rows in the order of the file."""

@@ -7,54 +7,16 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import BadRowError, QuestionRow
-from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
-TABLES = "data/all_csv"
 LABELS = ("refuted", "entailed")
 
 
-class TabFact(ToRRRows):
+class TabFact(ToRRRows, section="tabfact"):
     """TabFact: is a statement entailed or refuted by a table; five demonstrations."""
-
-    name = folder = "tabfact"
-    metric = "tab_fact"
-    upstream = Upstream(
-        "tabfact",
-        "github_archive",
-        "wenhuchen/Table-Fact-Checking",
-        "master",
-        pinned=False,
-        licence=MIT,
-        files=files_at(
-            "tokenized_data/train_examples.json",
-            "tokenized_data/val_examples.json",
-            "tokenized_data/test_examples.json",
-            "data/all_csv/*.csv",
-        ),
-    )
-    test = ("tokenized_data/test_examples.json",)
-    # A partial copy of the upstream repository may lack the training file.
-    pools = (
-        PoolFiles(("tokenized_data/train_examples.json",)),
-        PoolFiles(
-            ("tokenized_data/val_examples.json",),
-            "demonstrations come from the validation file: no training file",
-        ),
-    )
-    folders = (TABLES,)
-    text_name = "statement"
-    instruction = (
-        "You are given a Table and a Statement. Classify the entailment of the statement by the "
-        f"table into one of the following classes: {', '.join(LABELS)}. Output nothing but the "
-        f"answer.\n{CLOSING}"
-    )
-    source = "Table: {table}\nStatement: {statement} "
-    fixed_chain = ("read_verdict",)
-    reference_chain = ("take_first_non_empty_line", "lower_case_till_punc")
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[QuestionRow]:
         """Yield the statements whose table can be read; try each table only once."""
@@ -78,7 +40,7 @@ def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[
     """Yield the statements of a file in its order; unusable ones become problems."""
     for number, (table_id, entry) in enumerate(content.items(), start=1):
         stem = table_id.removesuffix(".csv").removesuffix(".html")
-        table = partial(read_table, opened.folder, f"{TABLES}/{table_id}", "#", strip=False)
+        table = partial(read_table, opened.folder, f"data/all_csv/{table_id}", "#", strip=False)
         try:
             pairs = _pairs(entry)
         except BadRowError as error:

@@ -12,8 +12,7 @@ from pytest_tablebench.datasets._dataset import AnswerForm, AnswerPlace
 from pytest_tablebench.datasets._example import Example, OtherGold
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._source import RowSource
-from pytest_tablebench.datasets.pull._upstream import APACHE, Upstream, files_at
-from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
+from pytest_tablebench.datasets.torr._common import ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import (
     CHARTS,
     TableBenchRow,
@@ -26,46 +25,6 @@ from pytest_tablebench.util.seeds import seeded_random
 _SPLITS = ("train", "validation", "test")
 _SHARES = (0.2, 0.2, 0.6)
 
-_ITEMS = (
-    "Answer in the form: Final Answer: item, item, ... Each item is a number or a name, as short "
-    "as possible and without explanation"
-)
-_SENTENCE = "Answer in the form: Final Answer: text. "
-FORMATS: Mapping[str, str] = MappingProxyType(
-    {
-        "CorrelationAnalysis": (
-            "Answer in the form: Final Answer: relation, coefficient. The coefficient has two "
-            "decimals. The relation is No correlation for a coefficient nearer to zero than 0.3, "
-            "Weak positive correlation or Weak negative correlation up to 0.7 either way, and "
-            "Strong positive correlation or Strong negative correlation beyond. Write nothing else."
-        ),
-        "TrendForecasting": (
-            f"{_ITEMS}; where a trend is asked for, the item is Increasing trend, Decreasing trend "
-            "or No clear trend."
-        ),
-        "ImpactAnalysis": (
-            f"{_ITEMS}; where an impact is asked for, the item is Positive impact, Negative impact "
-            "or No clear impact."
-        ),
-        "CausalAnalysis": (
-            f"{_SENTENCE}The text gives the conclusion first (Yes, No, or which has more "
-            "influence) and then, in a few words, the reason with the correlation coefficient in "
-            "brackets."
-        ),
-        "DescriptiveAnalysis": (
-            f"{_SENTENCE}The text says in two or three sentences what the table holds, what its "
-            "main columns mean, and what can be seen from them."
-        ),
-        "AnomalyDetection": (
-            f"{_SENTENCE}The text says in one sentence how many anomalies there are, which ones, "
-            "and why each is one; without any it is: No anomalies are detected in the table."
-        ),
-    }
-)
-"""The form of answers by qsubtype, for the version of the files that does not describe it."""
-
-DEFAULT_FORMAT = f"{_ITEMS}."
-
 
 def split_lottery(count: int) -> list[str]:
     """Return the split of each of `count` records: train, validation or test (section 6.4)."""
@@ -73,7 +32,7 @@ def split_lottery(count: int) -> list[str]:
     return [draw.choices(_SPLITS, weights=_SHARES)[0] for _ in range(count)]
 
 
-class TableBench(ToRR[TableBenchRow]):
+class TableBench(ToRR[TableBenchRow], section="tablebench"):
     """One kind of TableBench's questions: short answers, five demonstrations.
 
     The three kinds read the same files. Upstream has only one split, so a seeded lottery selects a
@@ -85,32 +44,8 @@ class TableBench(ToRR[TableBenchRow]):
         qtype: the kind, a value of upstream's field `qtype`.
     """
 
-    folder = metric = "tablebench"
-    upstream = Upstream(
-        "tablebench",
-        "hub",
-        "Multilingual-Multimodal-NLP/TableBench",
-        "90593ad8af90f027f6f478b8c4c1981d9f073a83",  # named in torr.md section 3.8
-        pinned=True,
-        licence=APACHE,
-        files=files_at("*.jsonl"),
-    )
-    threshold = 0.8
-    instruction = (
-        "You are a table analyst and answer questions about the content of a table.\n\n"
-        "{answer_formatter}\n\n"
-        "Output only the final answer to the question.\n" + CLOSING
-    )
-    source = "Table: {table} \nQuestion: {question}"
-    target_prefix = "Final Answer: "
-    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker")
-    reference_chain = (
-        "take_first_non_empty_line",
-        "lower_case",
-        "remove_punctuations",
-        "remove_articles",
-        "fix_whitespace",
-    )
+    formats: Mapping[str, str]
+    """The form of answers by sub-type, "" for all others, for files that do not describe it."""
 
     def __init__(self, name: str, qtype: str) -> None:
         self.name = name
@@ -144,7 +79,11 @@ class TableBench(ToRR[TableBenchRow]):
         """Make the example of a row."""
         return Example(
             id=row.id,
-            inputs={"table": row.table, "question": row.question, "answer_formatter": _form(row)},
+            inputs={
+                "table": row.table,
+                "question": row.question,
+                "answer_formatter": self._form(row),
+            },
             question=row.question,
             references=(row.answer,),
             target=row.answer,
@@ -153,38 +92,24 @@ class TableBench(ToRR[TableBenchRow]):
 
     def key(self, row: TableBenchRow) -> Hashable:
         """Return the question and the form of its answer."""
-        return (row.question, _form(row))
+        return (row.question, self._form(row))
+
+    def _form(self, row: TableBenchRow) -> str:
+        if row.formatter is not None:
+            return row.formatter
+        return self.formats.get(row.qsubtype, self.formats[""])
 
 
-def _form(row: TableBenchRow) -> str:
-    formatter = row.formatter
-    return FORMATS.get(row.qsubtype, DEFAULT_FORMAT) if formatter is None else formatter
-
-
-class TableBenchCharts(FileDataset[TableBenchRow]):
+class TableBenchCharts(FileDataset[TableBenchRow], section="tablebench_viz"):
     """Programs that draw a chart, with the table in the file `table.csv`.
 
     Upstream has only one split. Charts have no demonstrations, so every question is evaluated.
     """
 
-    name = benchmark = "tablebench_viz"
-    folder = TableBench.folder
     upstream = TableBench.upstream
-    metric = "tablebench_chart"
-    params = MappingProxyType({"temperature": 0, "max_tokens": 4096})
     answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType(
         dict.fromkeys(("line", "object", "printed", "box"), AnswerForm(judged="reply"))
     )
-    fixed_chain = ()
-    instruction = (
-        "You are a table analyst and draw charts of the content of a table with Python.\n\n"
-        "The table lies in the file table.csv beside your program. Read it with pandas, draw with "
-        "matplotlib, and name the axes. Values that are texts in the table have to become numbers "
-        "before they are drawn. The program runs as it is, and ends with plt.show().\n\n"
-        "Think first. Then write the whole program as one block: a line ```python, the program, a "
-        "line ```."
-    )
-    source = "Table: {table}\nQuestion: {question}"
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
         """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""

@@ -9,10 +9,9 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import BadRowError, json_items, read_text
-from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRR
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
@@ -115,68 +114,8 @@ def _read_vocabulary(folder: Path) -> _Vocabulary:
     return _Vocabulary(types, str(types))
 
 
-class TurlCTA(ToRR[_AnnotatedColumn]):
+class TurlCTA(ToRR[_AnnotatedColumn], section="turl_cta"):
     """Column type annotation: which of 255 types a column has; five demonstrations."""
-
-    name = folder = "turl_cta"
-    metric = "turl"
-    upstream = Upstream(
-        "turl_cta",
-        "hub",
-        "stanford-crfm/helm-scenarios",
-        "main",
-        pinned=False,
-        licence=APACHE,
-        files=tuple(
-            File(f"turl-column-type-annotation/{name}", name)
-            for name in (
-                "train.table_col_type.json",
-                "dev.table_col_type.json",
-                "test.table_col_type.json",
-                VOCABULARY_FILE,
-            )
-        ),
-        by_hand=(
-            "the files, type_vocab.txt among them, also belong to the data that "
-            "https://github.com/sunlab-osu/TURL links to; put them into {folder} and run this "
-            "command again"
-        ),
-    )
-    test = ("test.table_col_type.json",)
-    others = (VOCABULARY_FILE,)
-    pools = (
-        PoolFiles(("train.table_col_type.json",)),
-        PoolFiles(
-            ("dev.table_col_type.json",),
-            "demonstrations come from the development file: no training file",
-        ),
-        PoolFiles(
-            test,
-            "demonstrations come from the test file itself, never the column that is asked about: "
-            "no training file, no development file",
-        ),
-    )
-    instruction = (
-        "This is column type annotation: say which types the entries of the selected column of a "
-        "table have. The title of the page the table stands on, its section and its caption are "
-        "given as context. These are the types to choose from: {vocab}. Write all the types that "
-        "fit the selected column, separated by a comma and a space, and nothing else.\n" + CLOSING
-    )
-    source = (
-        "\nColumn name: {colname}\n"
-        "Page Title: {page_title} \n"
-        "Section Title: {section_title} \n"
-        "Table caption: {table_caption} \n"
-        "Table: \n{table} \n"
-        "Selected Column: {colname} "
-    )
-    fixed_chain = (
-        "take_first_non_empty_line",
-        "strip_answer_marker",
-        "lower_case",
-        "to_list_by_comma",
-    )
-    reference_chain = ("take_first_non_empty_line", "lower_case", "to_list_by_comma")
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_AnnotatedColumn]:
         """Yield the usable columns among the file's first 10,000; read only as far as needed.

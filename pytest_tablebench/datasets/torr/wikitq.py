@@ -6,54 +6,21 @@ from collections.abc import Iterator
 from functools import partial
 
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import BadRowError, QuestionRow, read_rows
-from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at
-from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
 COLUMNS = ["id", "utterance", "context", "targetValue"]
 MAX_CELLS = 200
 
 
-class WikiTQ(ToRRRows):
+class WikiTQ(ToRRRows, section="wikitq"):
     """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells.
 
     The upstream files do not quote cells. `reference` mode still treats quotes as quoting: a stray
     quote joins the following text to its cell, and quotes around a cell are lost.
     """
-
-    name = folder = metric = "wikitq"
-    upstream = Upstream(
-        "wikitq",
-        "github_archive",
-        "ppasupat/WikiTableQuestions",
-        "master",
-        pinned=False,
-        licence=CC_BY_SA,
-        files=files_at(
-            "data/pristine-unseen-tables.tsv",
-            "data/random-split-1-train.tsv",
-            "data/random-split-1-dev.tsv",
-            "csv/*/*.tsv",
-        ),
-    )
-    shots = 1
-    test = ("data/pristine-unseen-tables.tsv",)
-    pools = (PoolFiles(("data/random-split-1-train.tsv",)),)
-    instruction = (
-        "Use the table to answer the question. Give nothing but the exact phrase or value taken "
-        "from the table, neither changed nor explained.\n" + CLOSING
-    )
-    # The label before the answer is part of the source.
-    source = "\nQuestion: {question}\nTable: {table}\nAnswer: "
-    fixed_chain = ("take_first_non_empty_line", "strip_answer_marker", "to_list_by_comma_space")
-    # The last step converts the list to text.
-    reference_chain = (
-        "take_first_non_empty_line",
-        "to_list_by_comma_space",
-        "str_to_float_format",
-    )
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[QuestionRow]:
         """Yield the rows whose table can be read and has at most 200 cells."""

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
@@ -15,7 +14,6 @@ from pytest_tablebench.datasets._example import Example, Stratum, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
-from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
 from pytest_tablebench.datasets.treb._samples import (
     Sample,
     Subtask,
@@ -39,20 +37,6 @@ FOLDER = "treb"
 MODES = ("tcot", "pot", "icot")
 """The strategies of the benchmark."""
 
-FILES = tuple(
-    File(path, optional=True)
-    for path in (
-        *("English/*.json", "English/*.jsonl", "Chinese/*.json", "Chinese/*.jsonl"),
-        *("Table_*.json", "Multi-step_*.json", "*.jsonl"),
-        *("*.zip", "*/*.zip", "CSV/*.csv", "*/CSV/*.csv"),
-    )
-)
-"""Patterns for the layouts of both hubs: samples with or without a folder per language, tables in
-archives or as files.
-
-The leaderboard's test set is not downloaded, because its answers are not public.
-"""
-
 OWN_INSTRUCTIONS = (
     "asked are the project's own instructions, each with its rule: upstream's rules are code"
 )
@@ -75,37 +59,8 @@ class SampleInFolder:
         return self.sample.id
 
 
-class TReB(FileDataset[SampleInFolder]):
+class TReB(FileDataset[SampleInFolder], section="treb"):
     """One subtask. All subtasks share one data folder."""
-
-    folder = FOLDER
-    benchmark = "treb"
-    upstream = Upstream(
-        FOLDER,
-        "hub",
-        "JT-LM/JIUTIAN-TReB",
-        "main",
-        pinned=False,
-        licence=APACHE,
-        files=FILES,
-        mirrors=(
-            Upstream(
-                FOLDER,
-                "modelscope",
-                "JiuTian-AI/JIUTIAN-TReB",
-                "master",
-                pinned=False,
-                licence=APACHE,
-                files=FILES,
-            ),
-        ),
-    )
-    fixed_chain = ("to_string_stripped",)
-    reference_chain = ("after_thinking",)
-
-    serializers = ("markdown", "html")
-    perturbations = ("none",)
-    params: Mapping[str, Any] = MappingProxyType({"temperature": 0.2, "max_tokens": 4096})
 
     def __init__(self, subtask: Subtask) -> None:
         self.subtask = subtask
