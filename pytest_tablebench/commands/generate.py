@@ -179,7 +179,7 @@ def _write(options: argparse.Namespace, maker: QuestionMaker, name: str, **more:
 
 
 def treb_samples(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.treb import write_samples
+    from pytest_tablebench.interchange.treb_samples import write_samples
 
     out: Path = options.out
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -12,13 +12,13 @@ from pytest_tablebench.datasets import Benchmark
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.treb._written import write_samples
+    from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
 
-__all__ = ["BENCHMARK", "subtask_names", "write_samples"]
+__all__ = ["BENCHMARK", "html_table", "markdown_lines", "subtask_names"]
 
 BENCHMARK = Benchmark("treb")
 
-__getattr__ = lazily(__name__, {"_written": ("write_samples",)})
+__getattr__ = lazily(__name__, {"_tables": ("html_table", "markdown_lines")})
 
 
 def subtask_names() -> dict[str, str]:

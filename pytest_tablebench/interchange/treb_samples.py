@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import html
-import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets.files import delimited_rows
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
-from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
+from pytest_tablebench.datasets.treb import html_table, markdown_lines
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate.folder import text_table
 from pytest_tablebench.generate.pair import parse_number, plain_question
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import SameTable, TableFile
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
@@ -57,75 +57,68 @@ def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path)
     omitted: repeated questions about the same tables, and questions about a table whose three
     forms are not read back as the same cells.
     """
-    done, forms = Written(), dict[int, _Forms | str]()
-    seen, chosen = set[tuple[Any, ...]](), dict[str, list[tuple[str, FolderQuestion]]]()
+    done, texts, samples = Written(), dict[str, str](), dict[str, list[bytes]]()
+    seen: set[tuple[Any, ...]] = set()
+
+    @cache
+    def forms_of(key: SameTable) -> _Forms:
+        forms = _forms(key.table)
+        texts[forms.name] = forms.csv
+        return forms
+
     for dataset, question in questions:
         try:
-            names = tuple(_forms_of(table, forms).name for table in question.tables)
+            tables = [forms_of(SameTable(table)) for table in question.tables]
         except _LeftOutError as error:
             done.left_out[str(error)] += 1
             continue
-        key = (plain_question(question.text), names)
+        key = (plain_question(question.text), *(forms.name for forms in tables))
         if key in seen:
             done.left_out["duplicate"] += 1
             continue
         seen.add(key)
         subtask = slug(question.tags.get("subtask", dataset), 60, digest=False) or "Own"
-        chosen.setdefault(subtask, []).append((f"{subtask}|{dataset}|{question.id}", question))
-    texts = {form.name: form.csv for form in forms.values() if isinstance(form, _Forms)}
+        line = _sample_line(f"{subtask}|{dataset}|{question.id}", question, tables)
+        samples.setdefault(subtask, []).append(line)
     for name, text in texts.items():
         write_whole(folder / "csv" / name, text)
+    for subtask, lines in samples.items():
+        write_whole(folder / f"{subtask}.jsonl", lines)
+        done.samples[subtask] = len(lines)
     done.tables = len(texts)
-    for subtask, entries in chosen.items():
-        write_whole(folder / f"{subtask}.jsonl", _sample_lines(entries, forms))
-        done.samples[subtask] = len(entries)
     return done
 
 
-def _sample_lines(
-    entries: Sequence[tuple[str, FolderQuestion]], forms: Mapping[int, _Forms | str]
-) -> Iterator[bytes]:
-    for name, question in entries:
-        tables = [form for table in question.tables if isinstance(form := forms[id(table)], _Forms)]
-        number = parse_number(question.answers[0]) if len(question.answers) == 1 else None
-        titles = [question.title or table.title or "" for table in question.tables]
-        sample = {
-            "id": name,
-            "file_path": [f"csv/{form.name}" for form in tables],
-            "instruction": "",
-            "question": question.text,
-            "answer": ", ".join(question.answers),
-            "title": titles,
-            "columnslable": [form.header_rows for form in tables],
-            "Table_markdown": [form.markdown for form in tables],
-            "Table_html": [form.html for form in tables],
-            "number_answer": "" if number is None else float(number.value),
-        }
-        yield json.dumps(sample, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _forms_of(table: Table, cache: dict[int, _Forms | str]) -> _Forms:
-    """Return a table's three forms, cached by the table's `id()`. Raises `_LeftOutError`."""
-    if id(table) not in cache:
-        try:
-            cache[id(table)] = _forms(table)
-        except _LeftOutError as error:
-            cache[id(table)] = str(error)
-    entry = cache[id(table)]
-    if isinstance(entry, str):
-        raise _LeftOutError(entry)
-    return entry
+def _sample_line(name: str, question: FolderQuestion, tables: Sequence[_Forms]) -> bytes:
+    number = parse_number(question.answers[0]) if len(question.answers) == 1 else None
+    sample = {
+        "id": name,
+        "file_path": [f"csv/{forms.name}" for forms in tables],
+        "instruction": "",
+        "question": question.text,
+        "answer": ", ".join(question.answers),
+        "title": [question.title or table.title or "" for table in question.tables],
+        "columnslable": [forms.header_rows for forms in tables],
+        "Table_markdown": [forms.markdown for forms in tables],
+        "Table_html": [forms.html for forms in tables],
+        "number_answer": "" if number is None else float(number.value),
+    }
+    return json.dumps(sample, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _forms(table: Table) -> _Forms:
     if table.captions or table.notes:
         raise _LeftOutError("table with captions or notes")
     rows = [*table.header_rows, table.header, *table.rows]
-    lines = text_table(Table(rows[0], tuple(rows[1:]))).lines
-    texts = [[str(cell) for cell in line] for line in lines]
+    plain = text_table(Table(rows[0], rows[1:]))
+    texts = [[str(cell) for cell in line] for line in plain.lines]
     header_rows = len(table.header_rows) + 1
     forms = _Forms(
-        _name(texts), header_rows, _csv(texts), _markdown(texts), _html(texts, header_rows)
+        _name(texts),
+        header_rows,
+        TableFile(plain).read(".csv").decode("utf-8", "surrogatepass"),
+        _markdown(texts),
+        _html(texts, header_rows),
     )
     read = {
         "CSV": delimited_rows(forms.csv, ","),
@@ -141,12 +134,6 @@ def _forms(table: Table) -> _Forms:
 def _name(texts: Lines) -> str:
     content = json.dumps(texts).encode("ascii")
     return f"table-{hashlib.sha256(content).hexdigest()[:16]}.csv"
-
-
-def _csv(texts: Lines) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(texts)
-    return text.getvalue()
 
 
 def _markdown(texts: Lines) -> str:
