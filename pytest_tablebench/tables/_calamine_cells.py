@@ -1,9 +1,6 @@
 """Reads a workbook with calamine in a process of its own: JSON on the standard output.
 
     python -m pytest_tablebench.tables._calamine_cells MOST
-    python -m pytest_tablebench.tables._calamine_cells rows
-
-The first writes the cells of all sheets, the second the rows of one, a line each; see `rows`.
 
 A sheet with two distant cells makes calamine allocate the area between them, so this process has a
 limit of memory and of processor time.
@@ -53,66 +50,38 @@ def _written(value: Any) -> Any:
 
 
 def main(most: int) -> None:
-    """Write the sheets of the workbook on the standard input, with at most `most` values."""
-    import python_calamine
+    """Write the sheets of the workbook on the standard input, with at most `most` values.
 
-    _limit()
-    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
-    sheets, count = [], 0
-    visible = python_calamine.SheetVisibleEnum.Visible
-    kinds = python_calamine.SheetTypeEnum
-    for facts in book.sheets_metadata:
-        if facts.typ != kinds.WorkSheet:
-            continue
-        sheet = book.get_sheet_by_name(facts.name)
-        top, left = sheet.start or (0, 0)
-        cells = []
-        for line, row in enumerate(sheet.to_python(skip_empty_area=True), start=top + 1):
-            for column, value in enumerate(row, start=left + 1):
-                if value != "":
-                    cells.append([line, column, _written(value)])
-            if count + len(cells) > most:
-                raise SystemExit(f"more than {most:,} cells; no more are read")
-        count += len(cells)
-        entry = {"name": facts.name, "is_visible": facts.visible == visible, "cells": cells}
-        sheets.append(entry | {"merged": sheet.merged_cell_ranges or []})
-    json.dump(sheets, sys.stdout, allow_nan=False)
-
-
-def rows() -> None:
-    """Write the facts of a sheet, then its rows.
-
-    The first line of the input is the sheet's name as JSON; "" for the first visible sheet.
-    Facts are the `sheet`, the names of `visible` and `hidden` sheets, and of a visible sheet
-    whether cells are `merged`, and the `first` row and column with a value, from 1, if any.
+    The first line of the input is JSON: the name of a visible sheet, "" for the first one, or null
+    for all sheets. The first line of the output maps all sheets to whether they are visible. Each
+    sheet that is read follows: its facts, then a line for each row.
     """
     import python_calamine
 
     _limit()
     name = json.loads(sys.stdin.buffer.readline())
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
-    visible: list[str] = []
-    hidden: list[str] = []
-    for entry in book.sheets_metadata:
-        if entry.typ == python_calamine.SheetTypeEnum.WorkSheet:
-            is_visible = entry.visible == python_calamine.SheetVisibleEnum.Visible
-            (visible if is_visible else hidden).append(entry.name)
-    chosen = name or (visible or hidden)[0]
-    facts = {"sheet": chosen, "visible": visible, "hidden": hidden}
-    if chosen not in visible:
-        json.dump(facts, sys.stdout)
-        return
-    sheet = book.get_sheet_by_name(chosen)
-    top, left = sheet.start or (0, 0)
-    first = [top + 1, left + 1] if sheet.start else None
-    json.dump(facts | {"merged": bool(sheet.merged_cell_ranges), "first": first}, sys.stdout)
-    for row in islice(sheet.iter_rows(), top, None):
-        values = [None if value == "" else _written(value) for value in row]
-        sys.stdout.write(f"\n{json.dumps(values, allow_nan=False)}")
+    sheets = {
+        entry.name: entry.visible == python_calamine.SheetVisibleEnum.Visible
+        for entry in book.sheets_metadata
+        if entry.typ == python_calamine.SheetTypeEnum.WorkSheet
+    }
+    json.dump(sheets, sys.stdout)
+    chosen = [each for each, is_visible in sheets.items() if is_visible and name in {"", each}][:1]
+    count = 0
+    for each in sheets if name is None else chosen:
+        sheet = book.get_sheet_by_name(each)
+        top, left = sheet.start or (0, 0)
+        merged = sheet.merged_cell_ranges or []
+        facts = {"sheet": each, "first": (top + 1, left + 1), "merged": merged}
+        sys.stdout.write(f"\n{json.dumps(facts)}")
+        for row in islice(sheet.iter_rows(), top, None) if sheet.start else ():
+            values = [None if value == "" else _written(value) for value in row]
+            count += len(values) - values.count(None)
+            if count > most:
+                raise SystemExit(f"more than {most:,} cells; no more are read")
+            sys.stdout.write(f"\n{json.dumps(values, allow_nan=False)}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "rows":
-        rows()
-    else:
-        main(int(sys.argv[1]))
+    main(int(sys.argv[1]))

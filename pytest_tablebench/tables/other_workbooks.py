@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
@@ -42,6 +42,27 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class StoredSheet:
+    """A sheet with stored values.
+
+    Arguments:
+        sheet: its name.
+        first: the number of its first row and column with a value, from 1.
+        merged: the first and the last position of each merged cell, from 0.
+        rows: the cells of each row.
+        others: the names of the other visible sheets.
+        hidden: the number of hidden sheets.
+    """
+
+    sheet: str
+    first: tuple[int, int]
+    merged: list[list[tuple[int, int]]]
+    rows: list[list[Any]] = field(default_factory=list)
+    others: tuple[str, ...] = ()
+    hidden: int = 0
+
+
 def stored_workbook(data: bytes, where: str) -> Workbook:
     """Return a workbook with the stored values, merged cells and hidden sheets of a file.
 
@@ -54,20 +75,25 @@ def stored_workbook(data: bytes, where: str) -> Workbook:
     book = openpyxl.Workbook()
     book.remove(book.worksheets[0])
     covered = 0
-    for entry in json.loads(_calamine(data, where, str(MAX_FILLED))):
+    visibility, entries = _sheets(data, None, where, most=MAX_FILLED)
+    for entry in entries:
         sheet = book.create_sheet()
         # The property refuses names that other programs allow.
-        sheet._WorkbookChild__title = str(entry["name"])
-        sheet.sheet_state = "visible" if entry["is_visible"] else "hidden"
-        for line, column, value in entry["cells"]:
-            cell = sheet.cell(line, column)
-            cell._style = StyleArray()
-            if isinstance(value, list):
-                cell.value = _READERS[value[0]](value[1])
-            else:
-                # The property would read a text that begins with `=` as a formula.
-                cell._value = value
-        for (top, left), (bottom, right) in entry["merged"]:
+        sheet._WorkbookChild__title = entry.sheet
+        sheet.sheet_state = "visible" if visibility[entry.sheet] else "hidden"
+        first_line, first_column = entry.first
+        for line, row in enumerate(entry.rows, start=first_line):
+            for column, value in enumerate(row, start=first_column):
+                if value is None:
+                    continue
+                cell = sheet.cell(line, column)
+                cell._style = StyleArray()
+                if isinstance(value, str | int | float):
+                    # The property would read a text that begins with `=` as a formula.
+                    cell._value = value
+                else:
+                    cell.value = value
+        for (top, left), (bottom, right) in entry.merged:
             covered += (bottom - top + 1) * (right - left + 1)
             if covered > MAX_COVERED:
                 raise TableError(
@@ -83,64 +109,57 @@ def stored_workbook(data: bytes, where: str) -> Workbook:
     return book
 
 
-@dataclass(frozen=True)
-class StoredRows:
-    """A sheet of a large workbook, with stored values.
-
-    Arguments:
-        sheet: its name.
-        others: the names of the other visible sheets.
-        hidden: the number of hidden sheets.
-        first: the number of its first row and column with a value, from 1.
-        rows: the cells of each row.
-    """
-
-    sheet: str
-    others: tuple[str, ...]
-    hidden: int
-    first: tuple[int, int]
-    rows: list[list[Any]]
-
-
-def stored_rows(data: bytes, sheet: str, where: str) -> StoredRows:
+def stored_rows(data: bytes, sheet: str, where: str) -> StoredSheet:
     """Return the rows of a sheet; with "" as the `sheet`, of the first visible one.
 
     `where` is the label of the file in messages. Raises `TableError` for merged cells, and for a
     sheet that is empty, hidden or missing.
     """
-    # A name in a file of questions may be no argument of a process, such as one with a null byte.
-    named = json.dumps(sheet).encode("ascii") + b"\n" + data
-    first, *lines = _calamine(named, where, "rows").splitlines()
-    facts = json.loads(first)
-    visible, hidden, name = facts["visible"], facts["hidden"], facts["sheet"]
+    visibility, entries = _sheets(data, sheet, where)
+    visible = [name for name, is_visible in visibility.items() if is_visible]
+    hidden = [name for name in visibility if name not in visible]
+    name = sheet or next(iter(visible or hidden), "")
     if name in hidden:
         raise TableError(f"{where}: sheet {shortened(name, 40)!r} is hidden; show it")
     if name not in visible:
         raise TableError(f"{where}: {unknown_name('sheet', name, visible)}")
     location = f"{where}, sheet {shortened(name, 40)!r}"
-    if facts["first"] is None:
+    [entry] = entries
+    if not entry.rows:
         raise TableError(f"{location} is empty; its first row must be the header")
-    if facts["merged"]:
+    if entry.merged:
         raise TableError(
             f"{location} has merged cells; they are read only in workbooks of at most "
             f"{MAX_FILLED:,} values"
         )
-    rows = []
-    for line in lines:
-        row = json.loads(line)
-        for column, value in enumerate(row):
-            if isinstance(value, list):
-                row[column] = _READERS[value[0]](value[1])
-        rows.append(row)
     others = tuple(other for other in visible if other != name)
-    return StoredRows(name, others, len(hidden), tuple(facts["first"]), rows)
+    return replace(entry, others=others, hidden=len(hidden))
 
 
-def _calamine(data: bytes, where: str, *arguments: str) -> bytes:
-    words = [sys.executable, "-m", "pytest_tablebench.tables._calamine_cells", *arguments]
+def _sheets(
+    data: bytes, name: str | None, where: str, *, most: int = sys.maxsize
+) -> tuple[dict[str, bool], list[StoredSheet]]:
+    """Return whether each sheet is visible, and the sheet with a name, or all sheets for None."""
+    first, *lines = _calamine(data, name, where, most).splitlines()
+    sheets: list[StoredSheet] = []
+    for line in lines:
+        entry = json.loads(line)
+        if isinstance(entry, dict):
+            sheets.append(StoredSheet(**entry))
+            continue
+        sheets[-1].rows.append(
+            [_READERS[value[0]](value[1]) if isinstance(value, list) else value for value in entry]
+        )
+    return json.loads(first), sheets
+
+
+def _calamine(data: bytes, name: str | None, where: str, most: int) -> bytes:
+    # A name in a file of questions may be no argument of a process, such as one with a null byte.
+    named = json.dumps(name).encode("ascii") + b"\n" + data
+    words = [sys.executable, "-m", "pytest_tablebench.tables._calamine_cells", str(most)]
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter
-            words, input=data, capture_output=True, timeout=_SECONDS, check=False
+            words, input=named, capture_output=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise TableError(f"{where} could not be read within {_SECONDS} seconds") from None

@@ -1,4 +1,4 @@
-"""Readers for `Table.from_*`: CSV and XLSX.
+"""Readers for `Table.from_*`: CSV, XLSX and data frames.
 
 Only the standard library is loaded until a reader needs more.
 """
@@ -8,22 +8,27 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import math
 import os
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
-from pytest_tablebench.tables._workbook_package import checked_workbook, is_package
-from pytest_tablebench.tables._workbook_texts import restore_texts
-from pytest_tablebench.tables.content import AnyTable, Cell
+from pytest_tablebench.tables._workbook_package import (
+    checked_workbook,
+    is_package,
+    restore_texts,
+)
+from pytest_tablebench.tables.content import AnyTable, Cell, TableContent
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.text_files import has_line_end, read_bytes, read_text, to_path
 from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
+    import pandas as pd
     from openpyxl.cell.cell import Cell as SheetCell
     from openpyxl.workbook.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
@@ -207,3 +212,56 @@ def _duration(value: dt.timedelta) -> str:
     sign = "-" if value < dt.timedelta(0) else ""
     fraction = f".{rest.microseconds:06d}" if rest else ""
     return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
+
+
+def read_pandas(kind: type[AnyTable], frame: pd.DataFrame, *, title: str | None) -> AnyTable:
+    """Read a data frame; see `Table.from_pandas`."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise TableError(f"a DataFrame is needed, not {type(frame).__name__}")
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise TableError(
+            f"the DataFrame's columns are a MultiIndex of {frame.columns.nlevels} levels; "
+            f"a flat table has one name per column"
+        )
+    header = [_frame_value(name) for name in frame.columns]
+    # By position: an equal name would select a frame instead of a column.
+    columns = [
+        [_frame_value(value) for value in frame.iloc[:, position].tolist()]
+        for position in range(len(header))
+    ]
+    rows: Sequence[tuple[Cell, ...]] = (
+        list(zip(*columns, strict=True)) if columns else [()] * len(frame)
+    )
+    return kind(tuple(header), tuple(rows), title)
+
+
+def _frame_value(value: Any) -> Cell:
+    import numpy as np
+    import pandas as pd
+
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.datetime64):
+        return _frame_value(pd.Timestamp(value))
+    if isinstance(value, np.timedelta64):
+        return _frame_value(pd.Timedelta(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    elif isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return plain_value(value)
+
+
+def to_pandas(table: TableContent) -> pd.DataFrame:
+    """Return the table as a data frame; see `Table.to_pandas`."""
+    import pandas as pd
+
+    table.require_rectangular("a DataFrame")
+    # Names of one type get the index that pandas would make; others must not be converted.
+    uniform = {type(name) for name in table.header} in ({str}, {int})
+    names = pd.Index(list(table.header), dtype=None if uniform else object, tupleize_cols=False)
+    return pd.DataFrame([list(row) for row in table.rows], columns=names)

@@ -141,15 +141,15 @@ class Table(TableContent):
         times ISO text, other objects (decimals, periods, …) their text. Raises `TableError` for a
         column MultiIndex, which a flat table cannot represent.
         """
-        from pytest_tablebench.tables import _frames as frames
+        from pytest_tablebench.tables import readers
 
-        return frames.read_pandas(cls, frame, title=title)
+        return readers.read_pandas(cls, frame, title=title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame; equal column names stay. Raises `TableError` for ragged rows.
 
         pandas infers the column types, so None next to numbers becomes NaN.
         """
-        from pytest_tablebench.tables import _frames as frames
+        from pytest_tablebench.tables import readers
 
-        return frames.to_pandas(self)
+        return readers.to_pandas(self)
