@@ -14,7 +14,7 @@ other prompts or another scoring declares an `AnswerForm` for each such place:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
@@ -271,23 +271,19 @@ def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
     The class `Dataset` itself has the defaults of all datasets.
     """
     name = dataset.name if isinstance(dataset, Dataset) else dataset.__name__
+    values = {each.name: getattr(dataset, each.name) for each in fields(Defaults)}
     if dataset.part is not None and not isinstance(dataset.part, str):
         raise _wrong(name, "part", dataset.part, "the name of a part of its metric")
-    parts = None if dataset.parts is None else _names(name, "parts", dataset.parts)
-    return Defaults(
-        serializers=_names(name, "serializers", dataset.serializers),
-        perturbations=_names(name, "perturbations", dataset.perturbations),
-        strategy=_names(name, "strategy", dataset.strategy) or (DIRECT,),
-        modality=_names(name, "modality", dataset.modality),
-        shots=_number(name, "shots", dataset.shots, least=0),
-        limit=None if dataset.limit is None else _number(name, "limit", dataset.limit, least=1),
-        threshold=dataset.threshold,
-        judged_threshold=dataset.judged_threshold,
-        params=_params(name, dataset.params),
-        part=dataset.part,
-        parts=parts,
-        tables=dataset.tables,
-    )
+    for setting in ("serializers", "perturbations", "strategy", "modality", "parts"):
+        if setting != "parts" or dataset.parts is not None:
+            values[setting] = _names(name, setting, values[setting])
+    for setting, least in (("shots", 0), ("limit", 1)):
+        value = values[setting]
+        is_number = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if not is_number and not (setting == "limit" and value is None):
+            raise _wrong(name, setting, value, f"a whole number of at least {least}")
+    values["params"] = _params(name, dataset.params)
+    return Defaults(**values | {"strategy": values["strategy"] or (DIRECT,)})
 
 
 def _names(dataset: str, field: str, value: Any) -> tuple[str, ...]:
@@ -295,12 +291,6 @@ def _names(dataset: str, field: str, value: Any) -> tuple[str, ...]:
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise _wrong(dataset, field, value, "a name or a tuple of names")
     return tuple(dict.fromkeys(names))
-
-
-def _number(dataset: str, field: str, value: Any, *, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _wrong(dataset, field, value, f"a whole number of at least {least}")
-    return value
 
 
 def _params(dataset: str, params: Any) -> Mapping[str, Any]:

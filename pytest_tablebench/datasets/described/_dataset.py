@@ -23,7 +23,6 @@ from pytest_tablebench.datasets.described._rows import Row, name_of, value_of
 from pytest_tablebench.datasets.files import BadRowError, require_files
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
@@ -36,17 +35,15 @@ _LIKENESS = ("rouge", "bleu")
 
 @dataclass(frozen=True)
 class DescribedRow:
-    """A usable row; `place` names its table, or is None if the row names no table."""
+    """The example of a usable row; `place` names its table, or is None if it names none."""
 
-    id: str
-    question: str
-    answers: tuple[str, ...]
-    table: Table | None
-    texts: Mapping[str, str]
-    tags: Mapping[str, str]
-    context: Mapping[str, Any]
-    cluster: str | None
+    made: Example
     place: str | None
+
+    @property
+    def id(self) -> str:
+        """The id of its example."""
+        return self.made.id
 
 
 class TomlDataset(FileDataset[R]):
@@ -96,19 +93,11 @@ class TomlDataset(FileDataset[R]):
 class DescribedDataset(TomlDataset[DescribedRow]):
     """A dataset of the files that a description names."""
 
-    def __init__(
-        self,
-        description: DatasetDescription,
-        name: str,
-        folder: str,
-        mistakes: Iterable[tuple[str, str]] = (),
-        *,
-        is_own: bool = False,
-    ) -> None:
-        super().__init__(description, name, folder, mistakes, is_own=is_own)
+    def __init__(self, description: DatasetDescription, *arguments: Any, **more: Any) -> None:
+        super().__init__(description, *arguments, **more)
         scoring = description.scoring
         if description.upstream is not None and not self.mistakes:
-            self.upstream = _upstream(folder, description, description.upstream)
+            self.upstream = _upstream(self.folder, description, description.upstream)
         self.tables = description.table is not None
         self.metric, self.part, self.fixed_chain = scoring.metric, scoring.part, scoring.chain
         if scoring.parts is not None or self.metric != "typed_answer":
@@ -214,54 +203,45 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         question = value_of(row, rows.question)
         if not isinstance(question, str) or not question.strip():
             raise BadRowError(rows.question, "is missing" if question is None else "must be a text")
-        return DescribedRow(
-            prefix + (name_of(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
-            question,
-            answers,
-            table,
-            {name: _text(row, text) for name, text in self.description.texts.items()},
-            {name: _tag(value_of(row, path)) for name, path in rows.tags.items()},
-            context | {name: value_of(row, path) for name, path in rows.context.items()},
-            self._shared(cluster),
-            None if tables is None else self._shared(tables.place(row)),
+        inputs: dict[str, Any] = {
+            name: _text(row, text) for name, text in self.description.texts.items()
+        }
+        inputs["question"] = question
+        if table is not None:
+            inputs["table"] = table
+            if "{title}" in self.source + self.instruction:
+                inputs["title"] = table.title or ""
+        context |= {name: value_of(row, path) for name, path in rows.context.items()}
+        by_likeness = self.metric in _LIKENESS or context.get("kind") == "free_text"
+        example = Example(
+            id=prefix + (name_of(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
+            inputs=inputs,
+            question=question,
+            references=answers,
+            target=", ".join(answers),
+            context={"question": question, **context},
+            tags={name: _tag(value_of(row, path)) for name, path in rows.tags.items()},
+            cluster=self._shared(cluster),
+            has_verdict=not by_likeness or self.description.defaults.threshold is not None,
         )
+        return DescribedRow(example, None if tables is None else self._shared(tables.place(row)))
 
     def _shared(self, name: str | None) -> str | None:
         """Return a cluster's name with the dataset's, because names are unique only within it."""
         return f"{self.name}/{name}" if name else None
 
     def example(self, row: DescribedRow) -> Example:
-        """Make the example of a row."""
-        inputs: dict[str, Any] = {**row.texts, "question": row.question}
-        if row.table is not None:
-            inputs |= {"table": row.table}
-            if "{title}" in self.source + self.instruction:
-                inputs["title"] = row.table.title or ""
-        return Example(
-            id=row.id,
-            inputs=inputs,
-            question=row.question,
-            references=row.answers,
-            target=", ".join(row.answers),
-            context={"question": row.question, **row.context},
-            tags=row.tags,
-            cluster=row.cluster,
-            has_verdict=self._has_verdict(row),
-        )
-
-    def _has_verdict(self, row: DescribedRow) -> bool:
-        """Return whether an answer is right or wrong; ROUGE and BLEU need a threshold for that."""
-        by_likeness = self.metric in _LIKENESS or row.context.get("kind") == "free_text"
-        return not by_likeness or self.description.defaults.threshold is not None
+        """Return the example of a row."""
+        return row.made
 
     def key(self, row: DescribedRow) -> Hashable:
         """Return the texts and the question."""
-        return (*row.texts.values(), row.question)
+        return (*(row.made.inputs[name] for name in self.description.texts), row.made.question)
 
     def stratum(self, row: DescribedRow) -> Stratum | None:
         """Return the tags, and the name of the table or of the cluster; None without a name."""
-        place = row.place or row.cluster
-        return None if place is None else Stratum(tuple(sorted(row.tags.items())), place)
+        place = row.place or row.made.cluster
+        return None if place is None else Stratum(tuple(sorted(row.made.tags.items())), place)
 
     def _require(self, folder: Path, names: Sequence[str]) -> None:
         """Raise `DataMissing` or `DataError` for files that are not in the folder."""
