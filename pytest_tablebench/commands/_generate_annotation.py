@@ -22,7 +22,6 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder.questions import OpenQuestion
     from pytest_tablebench.generate.annotate import Review, UnansweredQuestion
     from pytest_tablebench.generate.folder import TableSource
     from pytest_tablebench.tables.table import Table
@@ -61,7 +60,7 @@ def _to_be_answered(folder: Path) -> list[str]:
 
 
 def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, UnansweredQuestion
+    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator
 
     if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder of the questions")
@@ -70,17 +69,9 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
         raise SettingsError(f"--model: {twice} is given twice; name each model once")
     file, questions = _open_questions(options.folder)
     questions_of: dict[str, list[UnansweredQuestion]] = {}
-    for question in questions:
-        entry = UnansweredQuestion(
-            question.id,
-            question.text,
-            question.tags,
-            question.metric,
-            question.threshold,
-            question.perturbations,
-        )
-        questions_of.setdefault(question.file, []).append(entry)
-    titles = {question.file: question.title for question in questions if question.title}
+    for name, _, question in questions:
+        questions_of.setdefault(name, []).append(question)
+    titles = {name: title for name, title, _ in questions if title}
     maker = AnswerGenerator(
         questions=questions_of,
         models=options.model,
@@ -99,7 +90,7 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
             "judge": options.judge,
             "strategy": options.strategy,
         },
-        then=partial(_to_be_reviewed, any(question.metric for question in questions)),
+        then=partial(_to_be_reviewed, any(question.metric for _, _, question in questions)),
     )
 
 
@@ -115,8 +106,10 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
     ]
 
 
-def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
-    """Return a folder's file of questions, and its questions. Raises `DataError`."""
+def _open_questions(
+    folder: Path,
+) -> tuple[str, list[tuple[str, str | None, UnansweredQuestion]]]:
+    """Return a folder's file of questions, and each question after its table file and title."""
     from pytest_tablebench.datasets.files import BadRowError
     from pytest_tablebench.datasets.folder import QUESTION_FILES
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
@@ -126,17 +119,17 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     if len(files) != 1:
         contents = " and ".join(files) if files else "no questions"
         raise DataError(f"{folder}: {contents}; it needs one of {', '.join(QUESTION_FILES)}")
-    questions: dict[str, OpenQuestion] = {}
+    questions = {}
     for number, row in raw_questions(FolderTables(folder), files[0]):
         try:
             if isinstance(row, BadRowError):
                 raise row
-            question = open_question(number, row)
+            file, title, question = open_question(number, row)
             if question.id in questions:
                 raise BadRowError("id", f"{question.id!r} occurs a second time")
         except BadRowError as error:
             raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
-        questions[question.id] = question
+        questions[question.id] = file, title, question
     if not questions:
         raise DataError(f"{folder / files[0]}: contains no question")
     return files[0], list(questions.values())

@@ -69,25 +69,6 @@ class Pool(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ExamplePool:
-    """A pool of examples in memory."""
-
-    examples: Sequence[Example] = ()
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return len(self.examples)
-
-    def key(self, index: int) -> Hashable:
-        """Return `text_key` of an example."""
-        return text_key(self.examples[index])
-
-    def __getitem__(self, index: int) -> Example:
-        """Return one example."""
-        return self.examples[index]
-
-
 class Source:
     """A dataset's opened files. A subclass defines at least `example_ids` and `example`."""
 
@@ -173,6 +154,13 @@ class RowPool(Generic[R]):
     def __getitem__(self, index: int) -> Example:
         """Return the example of a candidate."""
         return self.make(self.rows[index])
+
+
+class ExamplePool(RowPool[Example]):
+    """A pool of examples in memory."""
+
+    def __init__(self, examples: Sequence[Example] = ()) -> None:
+        super().__init__(examples, lambda example: example, text_key)
 
 
 class RowSource(Source, Generic[R]):

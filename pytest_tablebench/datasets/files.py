@@ -159,14 +159,7 @@ def archived(path: Path, name: str, most: int = _MOST_BYTES) -> bytes:
 def _reading(archive: Path) -> Iterator[None]:
     try:
         yield
-    except (
-        OSError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        EOFError,
-        zlib.error,
-    ) as error:
+    except _UNREADABLE as error:
         raise DataError(f"{archive} cannot be read as an archive: {error}") from None
 
 

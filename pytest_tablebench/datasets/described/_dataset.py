@@ -27,6 +27,7 @@ from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.described._rows import DescribedTables
+    from pytest_tablebench.tables.table import Table
 
 
 _LIKENESS = ("rouge", "bleu")
@@ -189,16 +190,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
             return None
         answers = _answers(value_of(row, rows.answers), rows.answers)
         table = None if tables is None else tables.table(row)
-        context: dict[str, Any] = {}
-        scoring = self.description.scoring
-        if scoring.metric == "typed_answer":
-            from pytest_tablebench.datasets.answers import answer_context
-
-            shown = [] if table is None else [table]
-            context = answer_context(shown, answers, metric=None, tolerance=None, unit=None)
-        context |= scoring.arguments
-        if compat == "reference":
-            context |= scoring.reference_arguments
+        context = self._context([] if table is None else [table], answers, compat)
         cluster = _tag(value_of(row, rows.cluster)) if rows.cluster else ""
         question = value_of(row, rows.question)
         if not isinstance(question, str) or not question.strip():
@@ -225,6 +217,21 @@ class DescribedDataset(TomlDataset[DescribedRow]):
             has_verdict=not by_likeness or self.description.defaults.threshold is not None,
         )
         return DescribedRow(example, None if tables is None else self._shared(tables.place(row)))
+
+    def _context(
+        self, tables: Sequence[Table], answers: tuple[str, ...], compat: Compat
+    ) -> dict[str, Any]:
+        """Return the part of the metric's context that is not in the row's own fields."""
+        context: dict[str, Any] = {}
+        scoring = self.description.scoring
+        if scoring.metric == "typed_answer":
+            from pytest_tablebench.datasets.answers import answer_context
+
+            context = answer_context(tables, answers, metric=None, tolerance=None, unit=None)
+        context |= scoring.arguments
+        if compat == "reference":
+            context |= scoring.reference_arguments
+        return context
 
     def _shared(self, name: str | None) -> str | None:
         """Return a cluster's name with the dataset's, because names are unique only within it."""

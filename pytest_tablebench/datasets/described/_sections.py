@@ -109,11 +109,11 @@ class SectionReader:
                 sections = value.items()
                 return {name: self.section(kind, item, (*place, name)) for name, item in sections}
         for part in _parts(hint):
-            reader = _READERS.get(part)
-            read = None if reader is None else reader(value)
-            if read is not None:
-                return read
-        kinds = " or ".join(_NAMES.get(part, "a section") for part in _parts(hint))
+            if part in _KINDS and _KINDS[part][0](value):
+                return _KINDS[part][1](value)
+        kinds = " or ".join(
+            _KINDS[part][2] if part in _KINDS else "a section" for part in _parts(hint)
+        )
         self.add(place, f"{place[-1]} must be {kinds}")
         return None
 
@@ -150,53 +150,38 @@ def _lines_of(text: str) -> dict[tuple[str, ...], int]:
     return lines
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _is_mapping(value: Any, kind: type = object) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, kind) for item in value.values())
 
 
-def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if is_count else None
+def _is_number(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and value >= 0
 
 
-def _share(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else None
+def _is_texts(value: Any) -> bool:
+    is_list = isinstance(value, list) and bool(value)
+    return is_list and all(isinstance(item, str) for item in value)
 
 
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _texts(value: Any) -> tuple[str, ...] | None:
-    is_texts = isinstance(value, list) and value and all(isinstance(item, str) for item in value)
-    return tuple(value) if is_texts else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any] | None:
-    return MappingProxyType(value) if isinstance(value, dict) else None
-
-
-def _text_mapping(value: Any) -> Mapping[str, str] | None:
-    is_texts = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-    return MappingProxyType(value) if is_texts else None
-
-
-_READERS: Mapping[Any, Callable[[Any], Any]] = {
-    str: _text,
-    int: _count,
-    float: _share,
-    bool: _flag,
-    tuple[str, ...]: _texts,
-    Mapping[str, Any]: _mapping,
-    Mapping[str, str]: _text_mapping,
+_KINDS: Mapping[Any, tuple[Callable[[Any], bool], Callable[[Any], Any], str]] = {
+    str: (lambda value: isinstance(value, str), str, "a text"),
+    int: (lambda value: _is_number(value, int), int, "a whole number"),
+    float: (
+        lambda value: _is_number(value, int | float) and value <= 1,
+        float,
+        "a number from 0 to 1",
+    ),
+    bool: (lambda value: isinstance(value, bool), bool, "true or false"),
+    tuple[str, ...]: (_is_texts, tuple, "a list of texts"),
+    Mapping[str, Any]: (
+        _is_mapping,
+        MappingProxyType,
+        "names and values: { max_tokens = 200 }",
+    ),
+    Mapping[str, str]: (
+        lambda value: _is_mapping(value, str),
+        MappingProxyType,
+        'names and texts: { type = "level" }',
+    ),
 }
-_NAMES: Mapping[Any, str] = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number from 0 to 1",
-    bool: "true or false",
-    tuple[str, ...]: "a list of texts",
-    Mapping[str, Any]: "names and values: { max_tokens = 200 }",
-    Mapping[str, str]: 'names and texts: { type = "level" }',
-}
+"""For each type of a field: whether a value fits, its conversion, and its name in messages."""

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder._check import FolderCheck, check_dataset
-    from pytest_tablebench.datasets.folder._check_described import check_described
+    from pytest_tablebench.datasets.folder._check import (
+        FolderCheck,
+        check_dataset,
+        check_described,
+    )
     from pytest_tablebench.datasets.folder._dataset import (
         QUESTION_FILES,
         FolderDataset,
@@ -36,8 +39,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_check": ("FolderCheck", "check_dataset"),
-        "_check_described": ("check_described",),
+        "_check": ("FolderCheck", "check_dataset", "check_described"),
         "_dataset": (
             *("QUESTION_FILES", "FolderDataset", "folder_datasets", "has_tables_alone"),
             *("open_folder",),

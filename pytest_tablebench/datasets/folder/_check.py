@@ -1,4 +1,4 @@
-"""Check of a dataset folder for mistakes that would distort its scores."""
+"""Checks of datasets in folders for mistakes that would distort their scores."""
 
 from __future__ import annotations
 
@@ -7,32 +7,49 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.datasets._source import Problem
-from pytest_tablebench.datasets.answers import percent_note
-from pytest_tablebench.datasets.folder._check_more import (
-    ERRORS,
-    of_cells,
-    of_settings,
-    of_wording,
+from pytest_tablebench.datasets.answers import columns_with, percent_note
+from pytest_tablebench.datasets.described import DescribedDataset
+from pytest_tablebench.datasets.folder._check_tables import (
+    ambiguous_date,
+    column_of,
+    is_number,
+    of_table,
 )
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics.typed_columns import column_format
 from pytest_tablebench.metrics.typed_dates import read_moment
 from pytest_tablebench.metrics.typed_numbers import read_quantity
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, shortened, unknown_name
+from pytest_tablebench.util.names import shortened, unknown_name
 
 _MOST_NOTES = 10
-_CONTEXT = 128_000
-"""The context window of most models, in tokens."""
-_TAGS, _PER_TOKEN = 9, 4
-"""The approximate number of characters of the tags around an HTML cell, and of a token."""
+_ORDINAL = (
+    r"(?:first|second|third|fourth|fifth|last|next|previous|top|bottom|\d{1,6}(?:st|nd|rd|th))"
+)
+_PLACES = {
+    "shuffle_rows": re.compile(
+        rf"\b{_ORDINAL} (?:\w+ )?(?:row|line|entry|record)\b|\b(?:row|line) \d"
+        r"|\b(?:first|last) \d+ (?:rows|lines|entries|records)\b|\brow (?:above|below)\b"
+        r"|\b(?:ersten?|letzten?|\d+\.) (?:Zeile|Reihe)|\b(?:première|dernière) ligne"
+        r"|第.{1,3}行|[上下前后最]一?行|最后.{0,2}行",
+        re.IGNORECASE,
+    ),
+    "shuffle_cols": re.compile(
+        rf"\b{_ORDINAL} (?:\w+ )?column\b|\bcolumn \d|\b(?:ersten?|letzten?) Spalte"
+        r"|\b(?:première|dernière) colonne|第.{1,3}列",
+        re.IGNORECASE,
+    ),
+}
+"""Patterns of positions named in questions, by the perturbation that moves the position."""
 _WHOLE = re.compile(
     r"\b(?:how many|how much more|count|total|sum|altogether|together|average|mean|median|most"
     r"|least|more|less|fewer|difference|between|all|both|each|every|first|last|next|\w+est|max\w*|min\w*)\b"
@@ -70,13 +87,12 @@ def check_dataset(
     all_problems = list(source.problems)
     settings = shortened(f"{place}tablebench.toml", 120)
     all_problems += [
-        Problem(settings, None, *problem) for problem in of_settings(dataset, names or {})
+        Problem(settings, None, *problem) for problem in _of_settings(dataset, names or {})
     ]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
         label = shortened(f"{place}{name}", 120)
-        problems_of_table = [*_of_table(table), *of_cells(table)]
-        all_problems += [Problem(label, row, field, text) for row, field, text in problems_of_table]
+        all_problems += [Problem(label, *problem) for problem in of_table(table)]
     plain_cells: dict[int, set[str]] = {}
 
     def cells_of(table: Table) -> set[str]:
@@ -91,7 +107,7 @@ def check_dataset(
         first = first_rows.setdefault(key, question.number)
         problems = [
             *_of_question(question, cells_of, names or {}),
-            *of_wording(question, dataset.perturbations),
+            *_of_wording(question, dataset.perturbations),
         ]
         if first != question.number:
             problems.append(("question", f"repeats row {first}; remove one of them"))
@@ -106,63 +122,46 @@ def check_dataset(
     return FolderCheck(tuple(all_problems), kinds, (*source.facts.notes, *notes[:_MOST_NOTES]))
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return True
-    if value in ERRORS:  # a number whose formula failed
-        return True
-    return isinstance(value, str) and any(
-        answer_kind([value], decimal=decimal) == "number" for decimal in ".,"
-    )
+def _of_settings(
+    dataset: Dataset, names: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for each unknown name in the settings."""
+    for field, kind, declared in (
+        ("serializers", "serializer", dataset.serializers),
+        ("perturbations", "perturbation", dataset.perturbations),
+        ("strategy", "strategy", dataset.strategy),
+    ):
+        for name in (declared,) if isinstance(declared, str) else declared:
+            if field in names and name.partition("[")[0] not in names[field]:
+                yield field, unknown_name(kind, name, sorted(names[field]))
 
 
-def _column(table: Table, place: int) -> list[Any]:
-    cells = [row[place] for row in table.rows if place < len(row)]
-    return [cell for cell in cells if plain(cell)]
+def check_described(
+    dataset: DescribedDataset, folder: Path, names: Mapping[str, Collection[str]]
+) -> FolderCheck:
+    """Check a description, and the rows that are read with it.
 
-
-def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (row, field, message) for each mistake in a table; the header is row 1."""
-    if not table.rows:
-        yield None, "table", "has a header and no row; was the header left out?"
-        return
-    if not table.is_structured:
-        yield from _of_header(table)
-    sizes = [len(str(cell)) + _TAGS for row in table.rows for cell in row]
-    tokens = sum(sizes) // _PER_TOKEN
-    if tokens > _CONTEXT:
-        yield (
-            None,
-            "table",
-            f"is about {counted(tokens, 'token')} long as HTML, and most models read at most "
-            f"{_CONTEXT:,}; keep only the rows and columns that the questions are about, or ask "
-            "with --bench-strategy=tools",
-        )
-
-
-def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (row, field, message) for each mistake in a table's only header line."""
-    if _has_two_headers(table):
-        yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
-    names = Counter(plain(name) for name in table.header)
-    for index, name in enumerate(table.header, start=1):
-        if not plain(name):
-            yield 1, f"column {index}", "has no name; a question cannot ask for it: give it one"
-        elif names.pop(plain(name), 0) > 1:
-            label = shortened(str(name), 40)
-            yield 1, label, "is the name of several columns; give each its own"
-
-
-def _has_two_headers(table: Table) -> bool:
-    """Return whether the first row has no numbers, and a name above a column of numbers."""
-    first = table.rows[0]
-    if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
-        return False
-    for index, cell in enumerate(first):
-        below = [other for other in (row[index] for row in table.rows[1:]) if plain(other)]
-        if re.search(r"[a-z]", plain(cell)) and below and all(map(_is_number, below)):
-            return True
-    return False
+    `names` has the valid names of each axis, of metrics (`metric`) and of post-processors
+    (`chain`).
+    """
+    place = dataset.file_name()
+    problems = [Problem(place, None, *problem) for problem in _of_settings(dataset, names)]
+    scoring = dataset.description.scoring
+    named = [("metric", "metric", scoring.metric)]
+    named += [("chain", "post-processor", name) for name in scoring.chain]
+    for field, kind, name in named:
+        if name not in names[field]:
+            problems.append(Problem(place, None, field, unknown_name(kind, name, names[field])))
+    try:
+        source = dataset.open(folder)
+        count = len(source.example_ids(None))
+    except TableBenchError as error:
+        problems.append(Problem(place, None, "files", shortened(str(error), 300)))
+        return FolderCheck(tuple(problems), {}, ())
+    problems += source.problems
+    if not count and not problems:
+        problems.append(Problem(place, None, "rows", "no row is used"))
+    return FolderCheck(tuple(problems), {scoring.metric: count}, source.facts.notes)
 
 
 def _of_question(
@@ -221,7 +220,7 @@ def _absent(
                 str(name)
                 for index, name in enumerate(table.header)
                 if plain(name) and _says(text, str(name))
-                if (column := _column(table, index)) and all(map(_is_number, column))
+                if (column := column_of(table, index)) and all(map(is_number, column))
             ]
             if numeric:
                 name = shortened(numeric[0], 40)
@@ -255,7 +254,7 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
         return
     named: dict[int, set[str]] = {}
     for place in range(len(table.header)):
-        values = {plain(cell) for cell in _column(table, place)}
+        values = {plain(cell) for cell in column_of(table, place)}
         mentioned = {value for value in values if len(value) > 1 and _says(text, value)}
         if mentioned:
             named[place] = mentioned
@@ -274,5 +273,67 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
                 "question",
                 f"fits several rows: {hits!r} is in rows {places} of {question.files[0]}, with "
                 f"different {shortened(str(table.header[place]), 40)!r}; say which row is meant",
+            )
+            return
+
+
+def _of_wording(
+    question: FolderQuestion, perturbations: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for positions named in a question and for answers without a verdict.
+
+    `perturbations` are the dataset's; empty for the defaults.
+    """
+    allowed = question.perturbations or tuple(perturbations)
+    for perturbation, place in _PLACES.items():
+        match = place.search(question.text) if question.tables else None
+        if match and (not allowed or perturbation in allowed):
+            yield (
+                "perturbations",
+                f"asks for {shortened(match[0], 40)!r}, which {perturbation} moves; write none, or "
+                f"the perturbations that keep the answer right",
+            )
+    if question.context["kind"] in {"number", "list", "ordered_list"} and question.decimal is None:
+        yield from _open_columns(question)
+    if question.context["kind"] == "free_text":
+        yield (
+            "answer",
+            "is free text, and is compared by its words, which cannot tell a negation from a true "
+            "paraphrase: it has a score and no verdict. Name facts in the columns must and "
+            "must_not, or have a judge score it: metric realhit_judged with --bench-judge=NAME",
+        )
+    if (
+        question.context["kind"] in {"text", "number", "date"}
+        and question.context["day_first"] is None
+    ):
+        for answer in question.answers:
+            if ambiguous_date([answer]) is not None:
+                yield (
+                    "answer",
+                    f"{shortened(answer, 40)!r} can be read in two ways; write it as 2024-05-03",
+                )
+
+
+def _open_columns(question: FolderQuestion) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for the first column of numbers that can be read in two ways.
+
+    The column contains the answer, or the question names it.
+    """
+    text = question.text.casefold()
+    answered = {str(name) for name, _ in columns_with(question.tables, question.answers)}
+    for table in question.tables:
+        columns = [
+            [row[index] for row in table.rows if index < len(row)]
+            for index in range(len(table.header))
+        ]
+        for name, cells in zip(map(str, table.header), columns, strict=True):
+            is_meant = name in answered or (name and not answered and name.casefold() in text)
+            if not is_meant or not column_format([cells], columns).is_open:
+                continue
+            cell = next(str(cell) for cell in cells if column_format([[cell]]).is_open)
+            yield (
+                "decimal",
+                f"{shortened(cell, 40)!r} in {shortened(name, 40)!r} can be read in two ways, as "
+                f"no cell shows the decimal sign; give it in a column decimal: a point, or a comma",
             )
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.datasets._example import cluster_name
 from pytest_tablebench.datasets.answers import answer_context
@@ -16,6 +16,9 @@ from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import known_names, shortened
+
+if TYPE_CHECKING:
+    from pytest_tablebench.generate.annotate import UnansweredQuestion
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -222,29 +225,10 @@ def _facts(row: Raw) -> dict[str, list[str]]:
     return {} if name is None else stated
 
 
-@dataclass(frozen=True)
-class OpenQuestion:
-    """A question about one table that has no answer yet.
+def open_question(number: int, row: Raw) -> tuple[str, str | None, UnansweredQuestion]:
+    """Return a row without an answer as table file, title and question. Raises `BadRowError`."""
+    from pytest_tablebench.generate.annotate import UnansweredQuestion
 
-    Arguments:
-        id: its id, unique in the folder; the row's number if the file has none.
-        file: the name of its table as the row has it.
-        text: the question.
-        metric, threshold: the row's values as text, "" for none.
-    """
-
-    id: str
-    file: str
-    text: str
-    title: str | None
-    metric: str
-    threshold: str
-    tags: Mapping[str, str]
-    perturbations: tuple[str, ...]
-
-
-def open_question(number: int, row: Raw) -> OpenQuestion:
-    """Return a row without an answer as a question. Raises `BadRowError`."""
     text, files = _text(row.get("question")), table_files(row)
     if not text:
         raise BadRowError("question", "is empty")
@@ -254,16 +238,15 @@ def open_question(number: int, row: Raw) -> OpenQuestion:
         raise BadRowError("table", f"must name one table, not {len(files)}")
     threshold = _text(row.get("threshold"))
     _threshold(threshold)
-    return OpenQuestion(
+    question = UnansweredQuestion(
         id=_text(row.get("id")) or str(number),
-        file=files[0],
         text=text,
-        title=_text(row.get("title")) or None,
+        tags=_tags(_parsed(row.get("tags"))),
         metric=_text(row.get("metric")),
         threshold=threshold,
-        tags=_tags(_parsed(row.get("tags"))),
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")),
     )
+    return files[0], _text(row.get("title")) or None, question
 
 
 def _threshold(text: str) -> float | None:

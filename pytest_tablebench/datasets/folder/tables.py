@@ -74,11 +74,6 @@ class StoredValues:
         shown = self._shown.get(key, set())
         return tuple(shown) if len(shown) == 1 else ()
 
-    def is_ambiguous(self, answer: str) -> bool:
-        """Return whether an answer is a stored value that the table shows in several ways."""
-        key = _key(answer)
-        return answer not in self._stored and len(self._shown.get(key, ())) > 1
-
 
 def _key(text: str) -> str:
     """Return the key for comparing texts: numbers by value, other texts without case."""
