@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from pytest_tablebench import Table, perturb
-from pytest_tablebench.datasets.torr._common import read_table
+from pytest_tablebench.datasets.torr.wikipedia import read_table
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.tables.perturbations import GRID
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.datasets import Source
-from pytest_tablebench.datasets.torr.tabfact import TabFact
+from pytest_tablebench.datasets.torr.wikipedia import TabFact
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream

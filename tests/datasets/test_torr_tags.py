@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_tablebench.datasets.torr._common import ToRR
-from pytest_tablebench.datasets.torr.wikitq import WikiTQ
+from pytest_tablebench.datasets.torr.wikipedia import WikiTQ
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 

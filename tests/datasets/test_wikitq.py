@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.datasets import Example, Source
-from pytest_tablebench.datasets.torr.wikitq import WikiTQ
+from pytest_tablebench.datasets.torr.wikipedia import WikiTQ
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.table import Table

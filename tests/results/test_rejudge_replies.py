@@ -305,7 +305,7 @@ def tabfact_run(tmp_path: Path, replies: dict[str, str], **facts) -> Path:
 
 
 def ids(tmp_path):
-    from pytest_tablebench.datasets.torr.tabfact import TabFact
+    from pytest_tablebench.datasets.torr.wikipedia import TabFact
 
     return list(TabFact().open(tmp_path / "data/tabfact").example_ids(None))
 

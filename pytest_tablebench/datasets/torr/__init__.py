@@ -1,4 +1,4 @@
-"""ToRR (arXiv 2502.19412): ten datasets, one module each."""
+"""ToRR (arXiv 2502.19412): ten datasets; `datasets.toml` has their settings."""
 
 from pytest_tablebench.datasets import Benchmark
 

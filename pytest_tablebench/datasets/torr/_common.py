@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
-from pytest_tablebench.datasets.files import QuestionRow, inside, read_rows
+from pytest_tablebench.datasets.files import QuestionRow
 from pytest_tablebench.datasets.torr import NOT_REQUIRED, PARTLY, REQUIRED, SKILLS
-from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
-from pytest_tablebench.tables.table import Table
 
 CLOSING = (
     "What follows are examples of inputs with their outputs. Read them to work out how an output "
@@ -80,22 +76,3 @@ class ToRRTexts(ToRRRows):
         if not options.get("meteor") or has_wordnet():
             return ()
         return (f"METEOR is absent from every case: nltk finds no WordNet ({HOW})",)
-
-
-@lru_cache(maxsize=512)
-def read_table(
-    folder: Path, name: str, delimiter: str, *, strip: bool, quoted: bool = True
-) -> Table:
-    """Read the delimited table file `folder / name`, whose first line is the header.
-
-    With `strip`, line ends inside cells become blanks, and cells are stripped. For `quoted` see
-    `read_rows`. Raises `DataError`, naming the file, if it cannot be read, is empty or is outside
-    the folder.
-    """
-    path = inside(folder, name)
-    rows = read_rows(path, delimiter, quoted=quoted)
-    if not rows:
-        raise DataError(f"{path}: is empty; its first line must be the header")
-    if strip:
-        rows = [[cell.replace("\n", " ").strip() for cell in row] for row in rows]
-    return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[1:]), name=name)
