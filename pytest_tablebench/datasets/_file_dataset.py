@@ -109,12 +109,13 @@ class Opened:
 
 
 @cache
-def _sections(package: str) -> Mapping[str, Any]:
+def sections(package: str) -> Mapping[str, Any]:
+    """Return the content of `datasets.toml` in a package."""
     return tomllib.loads((files(package) / "datasets.toml").read_text(encoding="utf-8"))
 
 
 def _settings(package: str, section: str) -> dict[str, Any]:
-    fields = {"name": section, "folder": section, **_sections(package)[section]}
+    fields = {"name": section, "folder": section, **sections(package)[section]}
     pools = [PoolFiles(tuple(pool["files"]), pool.get("note")) for pool in fields.get("pools", ())]
     fields |= {"pools": pools} if pools else {}
     if "upstream" in fields:

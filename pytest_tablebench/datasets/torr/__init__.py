@@ -2,11 +2,9 @@
 
 from pytest_tablebench.datasets import Benchmark
 
-__all__ = ["BENCHMARK", "NOT_REQUIRED", "PARTLY", "REQUIRED", "SKILLS"]
+__all__ = ["BENCHMARK", "SKILLS"]
 
 BENCHMARK = Benchmark("torr")
 
 SKILLS = ("knowledge extraction", "textual reasoning", "numerical reasoning")
 """The tags of the skills of the paper's Table 1, from the easiest to the hardest."""
-
-REQUIRED, PARTLY, NOT_REQUIRED = "required", "partly", "not required"

@@ -1,13 +1,13 @@
-"""Common settings, base classes and table reader of ToRR's datasets."""
+"""Common settings and base classes of ToRR's datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
+from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset, sections
 from pytest_tablebench.datasets.files import QuestionRow
-from pytest_tablebench.datasets.torr import NOT_REQUIRED, PARTLY, REQUIRED, SKILLS
+from pytest_tablebench.datasets.torr import SKILLS
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
 
 CLOSING = (
@@ -18,24 +18,6 @@ CLOSING = (
 
 SOURCE_LIMIT = 10_000
 """Records read per split, before filtering (spec: torr.md section 1)."""
-
-
-_QA, _CHECKING, _TO_TEXT = "table QA", "fact checking", "table to text"
-_WIKIPEDIA, _SCIENCE, _DIVERSE = "Wikipedia", "science", "diverse"
-
-ABOUT: Mapping[str, tuple[str, ...]] = {
-    "finqa": (_QA, "finance", REQUIRED, REQUIRED, REQUIRED),
-    "wikitq": (_QA, _WIKIPEDIA, REQUIRED, REQUIRED, PARTLY),
-    "tabfact": (_CHECKING, _WIKIPEDIA, REQUIRED, REQUIRED, PARTLY),
-    "turl_cta": ("column type annotation", _WIKIPEDIA, PARTLY, NOT_REQUIRED, NOT_REQUIRED),
-    "numericnlg": (_TO_TEXT, _SCIENCE, PARTLY, PARTLY, NOT_REQUIRED),
-    "scigen": (_TO_TEXT, _SCIENCE, PARTLY, PARTLY, NOT_REQUIRED),
-    "qtsumm": (_TO_TEXT, _WIKIPEDIA, REQUIRED, PARTLY, PARTLY),
-    "tablebench_da": ("data analysis", _DIVERSE, REQUIRED, REQUIRED, REQUIRED),
-    "tablebench_fc": (_CHECKING, _DIVERSE, REQUIRED, REQUIRED, PARTLY),
-    "tablebench_nr": ("numerical reasoning", _DIVERSE, REQUIRED, REQUIRED, REQUIRED),
-}
-"""Task and domain of each dataset, and whether it requires each of `SKILLS`."""
 
 
 class ToRR(FileDataset[R]):
@@ -53,7 +35,7 @@ class ToRR(FileDataset[R]):
     def tags(self) -> Mapping[str, str]:
         """Return the dataset's task and domain, and whether it requires each skill."""
         # A variant outside the benchmark (finqa_text) asks the same questions.
-        facts = ABOUT.get(self.name.removesuffix("_text"), ())
+        facts = sections(__package__)["tags"].get(self.name.removesuffix("_text"), ())
         return dict(zip(("task", "domain", *SKILLS), facts, strict=False))
 
 
