@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from pytest_tablebench.metrics._typed_unit_names import CJK_SCALES
+from pytest_tablebench.metrics._typed_vocabulary import ADDED_NUMBERS, CJK_SCALES, DENOMINATORS
 
 _SPOKEN = ("en", "de", "fr", "es", "it", "pt", "nl")
 _OF_LANGUAGE = {
@@ -26,49 +26,13 @@ _KOREAN = re.compile("([영공일이삼사오육칠팔구십백천만억]{1,12})
 _KOREAN_DIGITS = str.maketrans(
     "영공일이삼사오육칠팔구십백천만억", "零零一二三四五六七八九十百千万亿"
 )
-_ADDED = {
-    word: size * (1 if place == 0 else 10 if place == 1 else 100)
-    for words in (
-        (
-            "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать"
-            " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать",
-            "- - двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто",
-            "- сто двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот",
-        ),
-        (
-            "zero jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć jedenaście"
-            " dwanaście trzynaście czternaście piętnaście szesnaście siedemnaście osiemnaście"
-            " dziewiętnaście",
-            "- - dwadzieścia trzydzieści czterdzieści pięćdziesiąt sześćdziesiąt siedemdziesiąt"
-            " osiemdziesiąt dziewięćdziesiąt",
-            "- sto dwieście trzysta czterysta pięćset sześćset siedemset osiemset dziewięćset",
-        ),
-    )
-    for place, line in enumerate(words)
-    for size, word in enumerate(line.split())
-    if word != "-"
-}
-"""Russian and Polish numbers below a thousand, whose words are added."""
-
 _CJK_UNIT = "|".join(sorted(CJK_SCALES, key=len, reverse=True))
 _CJK_PART = re.compile(rf"(\d[\d.,]*)\s?({_CJK_UNIT})")
 _CJK_SUM = re.compile(
     rf"(?:\d[\d.,]*\s?(?:{_CJK_UNIT})\s?){{1,4}}\d[\d,]*\s?(?:{_CJK_UNIT})?(?![\d.,]*\d)"
 )
 
-_DENOMINATORS = {
-    **dict.fromkeys(("half", "halves", "halb", "halbe", "demi", "demie", "medio", "media"), 2),
-    **dict.fromkeys(("mezzo", "mezza", "meio", "meia"), 2),
-    **dict.fromkeys(("third", "thirds", "drittel", "tiers", "tercio", "tercios", "terzi"), 3),
-    **dict.fromkeys(("quarter", "quarters", "fourth", "fourths", "viertel", "quart", "quarts"), 4),
-    **dict.fromkeys(("cuarto", "cuartos", "quarti", "quartos"), 4),
-    **dict.fromkeys(("fifth", "fifths", "fünftel", "cinquième", "cinquièmes", "quintos"), 5),
-    **dict.fromkeys(("sixth", "sixths", "sechstel", "sixième", "sixièmes"), 6),
-    **dict.fromkeys(("eighth", "eighths", "achtel", "huitième", "huitièmes"), 8),
-    **dict.fromkeys(("tenth", "tenths", "zehntel", "dixième", "dixièmes"), 10),
-    **dict.fromkeys(("hundredth", "hundredths", "hundertstel"), 100),
-}
-_PART = "|".join(_DENOMINATORS)
+_PART = "|".join(DENOMINATORS)
 _FRACTION_WORDS = re.compile(
     rf"(?<!\w)(?:(?P<whole>[^\W_]+(?:-[^\W_]+)?) (?:and|und|et|y|e) (?:(?:an?|one|un|une|ein) )?"
     rf"(?P<part>{_PART})"
@@ -165,8 +129,8 @@ def _number_of_words(text: str) -> int | None:
         return None
     from text_to_num import text2num
 
-    if all(word in _ADDED for word in text.split()):
-        return sum(_ADDED[word] for word in text.split())
+    if all(word in ADDED_NUMBERS for word in text.split()):
+        return sum(ADDED_NUMBERS[word] for word in text.split())
     for language in _SPOKEN:
         try:
             return int(text2num(text, language))
@@ -223,5 +187,5 @@ def _fraction_as_digits(match: re.Match[str]) -> str:
     if number is None:
         return match[0]
     if match["whole"]:
-        return f"{number} 1/{_DENOMINATORS[match['part']]}"
-    return f"{number}/{_DENOMINATORS[match['parts']]}"
+        return f"{number} 1/{DENOMINATORS[match['part']]}"
+    return f"{number}/{DENOMINATORS[match['parts']]}"

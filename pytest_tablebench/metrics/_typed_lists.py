@@ -15,6 +15,7 @@ from pytest_tablebench.metrics._typed_replies import AnswerText, before_note
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, wrong
 from pytest_tablebench.metrics._typed_sentences import other_cells
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
+from pytest_tablebench.metrics._typed_vocabulary import COUNTS
 from pytest_tablebench.metrics._typed_words import (
     denies,
     is_measure_verb,
@@ -43,25 +44,6 @@ _TAIL = re.compile(
 _ARTICLE = re.compile(r"^(?:both|beide|the|a|an|der|die|das|le|la|les|l')\s+|^l'", re.IGNORECASE)
 _AT_END = re.compile(rf"(?:{_SEPARATOR.pattern})$|\w$", re.IGNORECASE)
 _AT_START = re.compile(rf"{_SEPARATOR.pattern}|\w", re.IGNORECASE)
-_COUNTS = (
-    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "zwei", "drei"),
-    *("vier", "fünf", "sechs", "sieben", "acht", "deux", "trois", "quatre", "cinq", "dos", "tres"),
-    *(
-        "cuatro",
-        "cinco",
-        "due",
-        "tre",
-        "dois",
-        "três",
-        "twee",
-        "drie",
-        "二",
-        "两",
-        "三",
-        "四",
-        "五",
-    ),
-)
 _LONGEST_CORE = 20_000
 _LONGEST_SENTENCE = 1_000
 _SPARE = 40
@@ -321,7 +303,7 @@ def _inner(text: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def _count_words(count: int) -> frozenset[str]:
     """Return the words for a small number: `two`, `zwei`, `deux`."""
-    return frozenset(word for word in _COUNTS if _number(word) == count)
+    return frozenset(word for word in COUNTS if _number(word) == count)
 
 
 def _number(word: str) -> Fraction | None:

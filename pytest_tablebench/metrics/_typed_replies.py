@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, without_entities, without_latex
-from pytest_tablebench.metrics._typed_vocabulary import OTHERWISE, UNSURE
+from pytest_tablebench.metrics._typed_vocabulary import ABBREVIATIONS, OTHERWISE, UNSURE
 
 _LONGEST = 20_000
 """Characters of a reply that are read: of a longer reply, its beginning and its end."""
@@ -72,14 +72,10 @@ _DENIAL = re.compile(
 )
 """The start of a denial of another value: `B, not A`."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,400})\*\*(?!\*)")
-_ABBREVIATIONS = (
-    *("approx", "appr", "ca", "max", "min", "mind", "est", "no", "nr", "st", "vs", "bzw", "mr"),
-    *("mrs", "dr", "prof", "inc", "co", "ltd", "incl", "excl", "avg", "etc", "c", "z.b", "e.g"),
-)
 _SENTENCE = re.compile(
     # A number of one or two digits may be an ordinal number: `1. FC`, `5. März`.
     r"(?:(?<!\s\d\.)(?<!\s\d\d\.)(?<!^\d\.)(?<!^\d\d\.)"
-    + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in _ABBREVIATIONS)
+    + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in ABBREVIATIONS)
     + r"(?<!\.[^\W\d]\.)|(?:(?<=\d\.)|(?<=\.[^\W\d]\.))"
     r"(?=\s+(?:yes|no|so|therefore|thus|hence|the|it|this|that|there|which|note|however|others?"
     r"|please)\b))"

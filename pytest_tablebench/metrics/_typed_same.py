@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_tablebench.metrics._typed_text import folded, words
-from pytest_tablebench.metrics._typed_unit_names import RATIOS
 from pytest_tablebench.metrics._typed_units import (
     Unit,
     converted,
@@ -20,7 +19,7 @@ from pytest_tablebench.metrics._typed_units import (
     same_currency,
     unit_name,
 )
-from pytest_tablebench.metrics._typed_vocabulary import COUNTED
+from pytest_tablebench.metrics._typed_vocabulary import COUNTED, RATIOS
 from pytest_tablebench.metrics._typed_words import (
     counts_rows,
     is_bounded,

@@ -14,19 +14,16 @@ from functools import cache, lru_cache
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, is_currency_sign
-from pytest_tablebench.metrics._typed_unit_names import (
-    AMBIGUOUS_SCALES,
-    BASIS_POINTS,
+from pytest_tablebench.metrics._typed_vocabulary import (
     CJK_SCALES,
     CURRENCIES,
     FAMILIES,
     LETTERS,
     MONEY_LETTERS,
-    PER_MILLE,
-    PERCENT,
+    NO_UNITS,
+    RATIO_NAMES,
     RATIOS,
     SCALES,
-    SINGLE,
     UNITS,
 )
 
@@ -38,12 +35,10 @@ _KINDS = frozenset(
     {"area", "digital", "duration", "electric", "energy", "frequency", "length", "mass", "power"}
     | {"pressure", "speed", "temperature", "volume"}
 )
-_FUNCTION_WORDS = frozenset(
-    {"a", "am", "an", "are", "as", "at", "by", "do", "in", "is", "of", "on", "or", "per", "pm"}
-    | {"and", "to", "the", "for", "was", "were", "has", "had", "en", "et", "de", "du", "le", "la"}
-    | {"count", "point", "points", "turn", "turns", "note", "gal", "mark", "marks", "bit", "bits"}
-    | {"can", "has", "so", "im", "es", "et", "day of", "set", "this", "that", "min.", "b", "c", "d"}
-)
+_AMBIGUOUS_SCALES = frozenset({"bln", "mi", "bi", "tri", "m", "b", "t", "md"})
+"""Abbreviations in CLDR that mean another power of ten or a unit in another language."""
+_SINGLE = frozenset("mgshltw%‰°$€£¥₹")
+"""One-letter units; other letters are more often part of a name."""
 _ATOM = re.compile(r"(°[cf]?|[^\W\d_]+(?:_[^\W\d_]+)*)(-?\d)?")
 _OF = re.compile(r"^(?:of\b|d'|de\b|di\b|in\b|an\b|von\b)\s*")
 CJK_SCALE = re.compile("|".join(sorted(CJK_SCALES, key=len, reverse=True)))
@@ -92,7 +87,7 @@ def _with_scale(plain: str) -> Unit | None:
 
 def scale_of(words: str) -> int | None:
     scale = SCALES.get(words)
-    if scale is None and len(words) > 1 and not words.isdigit() and words not in _FUNCTION_WORDS:
+    if scale is None and len(words) > 1 and not words.isdigit() and words not in NO_UNITS:
         return _compact_names().get(words)
     return scale
 
@@ -101,11 +96,8 @@ def scale_of(words: str) -> int | None:
 def unit_name(text: str) -> str:
     """Return one name for all spellings of a unit: `percent` and `%` are the same."""
     plain = folded(text).replace("^", "").replace("**", "").strip(" .")
-    for names, name in ((PERCENT, "%"), (PER_MILLE, "‰"), (BASIS_POINTS, "bp")):
-        if plain in names:
-            return name
-    if plain in CURRENCIES:
-        return CURRENCIES[plain]
+    if name := RATIO_NAMES.get(plain) or CURRENCIES.get(plain):
+        return name
     code = text.strip(" .")
     if len(code) == 3 and code.isascii() and code.isupper() and code in _codes():
         return code
@@ -136,7 +128,7 @@ def is_known(text: str) -> bool:
         return unit.scale != 1
     if unit.name in RATIOS or is_currency(unit.name):
         return True
-    if unit.name in _FUNCTION_WORDS or (len(unit.name) == 1 and unit.name not in SINGLE):
+    if unit.name in NO_UNITS or (len(unit.name) == 1 and unit.name not in _SINGLE):
         return not unit.name.isascii() and unit.name in UNITS
     return _measure(unit.name) is not None
 
@@ -171,7 +163,7 @@ def _cldr_name(atom: str) -> str | None:
     names = _cldr_names()
     word = atom.replace("_", " ")
     for form in (word, word.removesuffix("s"), re.sub("tre(s?)$", r"ter\1", word)):
-        if form in names and not (len(form) == 1 and form.isascii() and form not in SINGLE):
+        if form in names and not (len(form) == 1 and form.isascii() and form not in _SINGLE):
             return names[form]
     return None
 
@@ -262,7 +254,7 @@ def _compact_names() -> dict[str, int]:
                     text = str(getattr(pattern, "pattern", pattern))
                     zeros = text.count("0")
                     word = folded(re.sub("[0'.]", "", text)).strip()
-                    if zeros and len(word) > 1 and word not in AMBIGUOUS_SCALES:
+                    if zeros and len(word) > 1 and word not in _AMBIGUOUS_SCALES:
                         names.setdefault(word, int(size) // 10 ** (zeros - 1))
     return names
 

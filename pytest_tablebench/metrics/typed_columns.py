@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from pytest_tablebench.metrics._typed_text import folded
-from pytest_tablebench.metrics._typed_unit_names import LETTERS, MONEY_LETTERS
 from pytest_tablebench.metrics._typed_units import (
     CJK_SCALE,
     Unit,
@@ -20,6 +19,12 @@ from pytest_tablebench.metrics._typed_units import (
     read_unit,
     scale_of,
     unit_name,
+)
+from pytest_tablebench.metrics._typed_vocabulary import (
+    COLUMN_SCALES,
+    FILLERS,
+    LETTERS,
+    MONEY_LETTERS,
 )
 
 _LOOKED_AT = 1_000
@@ -118,24 +123,11 @@ _TOKEN = re.compile(r"[^\s,;:，；：、/|_()\[\]（）【】-]+")
 _DIGITS = re.compile(r"[x×]?['’]?1?(000(?:000)?)(['’]?s)?")
 """`000s`, `'000`, `1000`: thousands; with six zeros millions."""
 
-_FILLERS = frozenset(
-    {"in", "of", "en", "de", "des", "di", "von", "em", "the", "в", "x", "×", "unit", "units"}
-    | {"单位", "單位", "単位", "단위", "einheit", "figures", "amounts"}
-)
 _PER = frozenset({"per", "pro", "par", "por", "je", "a"})
 _SIGN = r"(?:[A-Za-z]{0,3}[$¢£¥€₠-₿]|[A-Z]{3}|kr|zł|Kč)"
 _BEFORE = re.compile(rf"(?P<sign>{_SIGN})(?P<power>['’]?[A-Za-z0]{{1,4}}\.?(?:['’]s)?)")
 _BEHIND = re.compile(rf"(?P<power>[A-Za-z]{{1,3}}\.?)(?P<sign>{_SIGN})")
 _CJK_MONEY = re.compile(rf"({CJK_SCALE.pattern})([^\W\d]{{1,3}})$")
-_SCALES = {
-    **dict.fromkeys(("mds", "md", "mlrd"), 10**9),
-    **dict.fromkeys(("mill", "mills", "milj"), 10**6),
-    **dict.fromkeys(("ths", "th", "thous"), 10**3),
-    **dict.fromkeys(("milliers", "milhares", "migliaia", "tausende", "duizenden"), 10**3),
-    **dict.fromkeys(("cr", "crs"), 10**7),
-    **dict.fromkeys(("lac", "lacs"), 10**5),
-}
-"""Powers of ten that occur in names of columns, and seldom behind numbers."""
 
 
 @lru_cache(maxsize=1024)
@@ -156,7 +148,7 @@ def unit_in_name(name: str) -> Unit:
             (len(token) > 2 and not token.isdigit()) or token.casefold() in {"bn", "mn"}
             for token in tokens[start:]
         )
-        if unit.scale != 1 and (unit.name or is_word or tokens[start] in _FILLERS):
+        if unit.scale != 1 and (unit.name or is_word or tokens[start] in FILLERS):
             return unit
     return Unit()
 
@@ -200,7 +192,7 @@ def _joined(tokens: Sequence[str]) -> Unit | None:
 def _atom(token: str, *, is_money: bool = False) -> Unit | None:
     """Return what one token adds to a unit; None for any other word."""
     plain = folded(token).strip(".")
-    if plain in _FILLERS:
+    if plain in FILLERS:
         return Unit()
     if is_currency(name := unit_name(token)):
         return Unit(name)
@@ -231,4 +223,4 @@ def _power(word: str, *, is_money: bool) -> int | None:
         return MONEY_LETTERS[plain]
     if CJK_SCALE.fullmatch(plain) or word in LETTERS:
         return read_unit(word).scale
-    return _SCALES.get(plain) or (scale_of(plain) if len(plain) > 1 else None)
+    return COLUMN_SCALES.get(plain) or (scale_of(plain) if len(plain) > 1 else None)

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import locales
+from pytest_tablebench.metrics._typed_vocabulary import HALF_DAYS, NOONS, ORDINALS
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for a part that is not given."""
@@ -46,12 +47,6 @@ _CLOCK = (
     r"|(?P<h3>\d{1,2}) ?(?P<half3>[ap])\.?m\b\.?|(?P<noon>noon|midday|midnight|mittag|mitternacht"
     r"|midi|minuit)(?!\w)"
 )
-_NOONS = dict.fromkeys(("noon", "midday", "mittag", "midi"), 12) | dict.fromkeys(
-    ("midnight", "mitternacht", "minuit"), 0
-)
-_HALVES = dict.fromkeys(("오전", "上午", "午前"), "a") | dict.fromkeys(
-    ("오후", "下午", "午後"), "p"
-)
 _TIME = re.compile(rf"(?:^|[t ]|, )(?:(?:at|um|à|a) )?(?:{_CLOCK})$")
 _WEEKDAY = re.compile(r"^([^\W\d_]{2,12})(?:\.?,|\.)? ?(?=\S+ ?\S)")
 _ARTICLE = re.compile(r"^(?:the|on|le|am|den|der|el|il|in) (?=\S)")
@@ -78,15 +73,15 @@ def read_moment(text: str, day_first: bool | None = None) -> Moment | None:
             it. An ambiguous date is then no date.
     """
     plain = folded(text[:80]).strip(" .")
-    if not any(sign.isdigit() for sign in plain) and plain not in _NOONS:
+    if not any(sign.isdigit() for sign in plain) and plain not in NOONS:
         return None
     time: tuple[int, int, float] = (0, 0, 0.0)
     clock = _TIME.search(plain)
     if clock is not None:
-        noon = _NOONS.get(clock["noon"] or "", 0)
+        noon = NOONS.get(clock["noon"] or "", 0)
         hour = int(clock["h"] or clock["h2"] or clock["h3"] or noon)
         minute, second = int(clock["m"] or clock["m2"] or 0), float(clock["s"] or 0)
-        half = clock["half"] or clock["half2"] or clock["half3"] or _HALVES.get(clock["first"])
+        half = clock["half"] or clock["half2"] or clock["half3"] or HALF_DAYS.get(clock["first"])
         if half:
             if not 1 <= hour <= 12:
                 return None
@@ -168,15 +163,6 @@ Of a day without a year the second is the month.
 """
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ORDINALS = {
-    **dict.fromkeys(("1", "first", "one", "erstes", "erste", "premier", "primer", "i", "一"), 1),
-    **dict.fromkeys(("2", "second", "two", "zweites", "zweite", "deuxième", "segundo", "ii"), 2),
-    **dict.fromkeys(("3", "third", "three", "drittes", "troisième", "tercer", "iii", "三"), 3),
-    **dict.fromkeys(("4", "fourth", "four", "viertes", "quatrième", "cuarto", "iv", "四"), 4),
-    **dict.fromkeys(("二", "两", "secondo", "terceiro", "дві"), 2),
-    **dict.fromkeys(("上", "primo", "primeiro", "первый"), 1),
-    **dict.fromkeys(("下", "второй"), 2),
-} | {"terceiro": 3, "третий": 3, "четвертый": 4, "четвёртый": 4, "quarto": 4, "terzo": 3}
 _YEAR_OF_PERIOD = r"(?:fy ?|fiscal (?:year )?|year |')?(?P<year>\d{4}|\d{2})年?"
 _QUARTER = r"(?:quarter|quartal|trimestre|trim|qtr|kwartał|kwartaal|квартал|季度|四半期|분기)\.?"
 _HALF = r"(?:half(?:[- ]year)?|halbjahr|semestre|semester|półrocze|полугодие|半年|半期|반기)"
@@ -231,7 +217,7 @@ def read_period(text: str) -> Period | None:
         return ("season", year, year + 1) if is_next else None
     for kind, shape in _SHAPES:
         match = shape.fullmatch(plain)
-        ordinal = _ORDINALS.get(match["number"]) if match else None
+        ordinal = ORDINALS.get(match["number"]) if match else None
         if match and ordinal and (kind == "quarter" or ordinal <= 2):
             return kind, _year(match["year"]), ordinal
     return None

@@ -15,10 +15,6 @@ from pytest_tablebench.metrics._typed_digits import (
     without_cjk_sums,
 )
 from pytest_tablebench.metrics._typed_text import CJK, folded
-from pytest_tablebench.metrics._typed_unit_names import (
-    MONEY_LETTERS,
-    POINTS_BETWEEN_THOUSANDS,
-)
 from pytest_tablebench.metrics._typed_units import (
     Unit,
     converted,
@@ -27,6 +23,7 @@ from pytest_tablebench.metrics._typed_units import (
     read_unit,
     unit_name,
 )
+from pytest_tablebench.metrics._typed_vocabulary import MONEY_LETTERS
 
 _LONGEST = 200
 """Characters of the longest text that is read as a number."""
@@ -81,6 +78,12 @@ _SUM_IN_WORDS = re.compile(
 )
 _RESULT_FIRST = re.compile(rf"({_TERM})\s?=\s?{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})+(?!\s?[\d=≈])")
 _RANK = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+
+
+_POINTS_BETWEEN_THOUSANDS = frozenset(
+    {"IDR", "VND", "CLP", "COP", "PYG", "ARS", "BRL", "TRY", "DKK", "ISK", "kr", "peso", "KRW"}
+)
+"""Currencies of countries that write `5.000` for five thousand."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def _value(match: re.Match[str], unit: Unit, decimal: str) -> Fraction | None:
     parts = match.groupdict()
     if below := parts.get("below"):
         return int(parts["whole"] or 0) + Fraction(int(parts["number"]), int(below))
-    if unit.name in POINTS_BETWEEN_THOUSANDS and re.fullmatch(r"\d{1,3}\.\d{3}", parts["number"]):
+    if unit.name in _POINTS_BETWEEN_THOUSANDS and re.fullmatch(r"\d{1,3}\.\d{3}", parts["number"]):
         decimal = ","
     value = value_of(parts["number"], decimal)
     power = int(parts["power"] or parts["e"] or 0)

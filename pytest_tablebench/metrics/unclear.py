@@ -12,37 +12,18 @@ from pytest_tablebench.metrics._base import Judgement, Score
 from pytest_tablebench.metrics._typed_replies import AnswerText, read_reply, sentences
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, wrong
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
-from pytest_tablebench.metrics._typed_vocabulary import FUNCTION_WORDS
+from pytest_tablebench.metrics._typed_vocabulary import (
+    ALL_VERDICTS,
+    FUNCTION_WORDS,
+    NO,
+    YES,
+)
 from pytest_tablebench.metrics._typed_words import denies, refuses
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers.content import Message
 
-_YES = ("yes", "ja", "oui", "sí", "sì", "sim", "tak", "да", "是", "是的", "はい", "네", "예")
-_NO = ("no", "nein", "non", "não", "nee", "nie", "нет", "否", "不是", "いいえ", "아니요", "아니오")
-VERDICTS = {
-    **dict.fromkeys((*_YES, "true", "wahr", "vrai", "对", "正确", "真", "verdadero", "vero"), True),
-    **dict.fromkeys(("verdadeiro", "waar", "prawda", "правда", "верно", "정답", "참"), True),
-    **dict.fromkeys((*_NO, "false", "falsch", "faux", "不对", "错", "错误", "假", "falso"), False),
-    **dict.fromkeys(("onwaar", "fałsz", "ложь", "неверно", "거짓", "아니"), False),
-}
-"""The words of an expected answer of the kind `yes_no`."""
-
-_SAID = VERDICTS | {
-    **dict.fromkeys(("nope", "nah"), False),
-    **dict.fromkeys(("yeah", "yep", "yup", "si"), True),
-    **dict.fromkeys(("not true", "not correct", "untrue", "nicht wahr", "pas vrai"), False),
-    **dict.fromkeys(("nicht richtig", "stimmt nicht", "no es cierto", "non è vero"), False),
-    **dict.fromkeys(
-        ("stimmt", "correct", "right", "richtig", "korrekt", "correcte", "correcto", "对的"), True
-    ),
-    **dict.fromkeys(
-        ("corretto", "certo", "correto", "juist", "klopt", "zgadza się", "exact"), True
-    ),
-    **dict.fromkeys(("incorrect", "wrong", "unrichtig", "inkorrekt", "不正确", "错的"), False),
-    **dict.fromkeys(("incorrecto", "scorretto", "incorreto", "onjuist", "違います"), False),
-}
 _LETTERS = {"y": True, "n": False}
-_WORDS = "|".join(sorted(_SAID, key=len, reverse=True))
+_WORDS = "|".join(sorted(ALL_VERDICTS, key=len, reverse=True))
 # `No. 1` is an abbreviation, and `No idea` is no verdict. After a mark any text may follow.
 _FIRST = re.compile(
     rf"(?P<word>{_WORDS})(?:\s*$|\s*[.!](?!\s?\d)\s*|\s*[,;:—–、。，；(（]|\s-+\s|-+\s|\n)"
@@ -53,8 +34,8 @@ _SUBJECTS = (
     "|é|o|os|as|ele|ela|het|ze|hij|de|dit|dat|to|oba|jest|это|он|она|они|оба"
 )
 _CLAUSE = re.compile(
-    rf"(?:(?P<yes>{'|'.join(_YES)}) (?!(?:and|or|no|not|und|oder|nein|et|ou|non|y|o|e|lub|или)\b)"
-    rf"|(?P<no>{'|'.join(_NO)}) (?:{_SUBJECTS})(?<!')(?!\w)|(?P<no2>non) c')"
+    rf"(?:(?P<yes>{'|'.join(YES)}) (?!(?:and|or|no|not|und|oder|nein|et|ou|non|y|o|e|lub|или)\b)"
+    rf"|(?P<no>{'|'.join(NO)}) (?:{_SUBJECTS})(?<!')(?!\w)|(?P<no2>non) c')"
 )
 _CLAIM = re.compile(
     rf"(?<![^\W_])(?P<not>not |nicht |n't |pas )?(?P<word>{_WORDS})"
@@ -93,7 +74,7 @@ def decide_verdict(
             else wrong(f"read {names[verdict]}, expected {names[expected]}")
         )
     text = folded(reply.answer[:_LONGEST])
-    is_named = any(_SAID[match["word"]] is expected for match in _CLAIM.finditer(text))
+    is_named = any(ALL_VERDICTS[match["word"]] is expected for match in _CLAIM.finditer(text))
     content = [word for word in words(text) if word not in FUNCTION_WORDS]
     shared = [word for word in content if word in question]
     if reason != "a refusal" and (
@@ -114,8 +95,8 @@ def _read(reply: AnswerText) -> tuple[bool | None, str]:
     whole = "\n".join(map(folded, plain.split("\n")))
     for text in unwrapped(reply.answer[:200]):
         word = folded(text)
-        if word in _SAID or word in _LETTERS:
-            return {**_SAID, **_LETTERS}[word], ""
+        if word in ALL_VERDICTS or word in _LETTERS:
+            return {**ALL_VERDICTS, **_LETTERS}[word], ""
     if reply.is_taken_back:
         return None, "an answer that is taken back"
     if refuses(whole):
@@ -123,14 +104,14 @@ def _read(reply: AnswerText) -> tuple[bool | None, str]:
     first = _FIRST.match(whole) or _CLAUSE.match(whole)
     if first is not None:
         start = first.groupdict().get("word")
-        verdict = _SAID[start] if start else first["yes"] is not None
+        verdict = ALL_VERDICTS[start] if start else first["yes"] is not None
         note = whole[first.end() :]
         if _ALTERNATIVE.match(note) or not _agrees(verdict, note):
             return None, "yes and no"
         return verdict, ""
     parts = [folded(part) for part in sentences(plain)]
-    if len(parts) > 1 and (word := parts[-1].strip(" .!。")) in _SAID:
-        return _SAID[word], ""
+    if len(parts) > 1 and (word := parts[-1].strip(" .!。")) in ALL_VERDICTS:
+        return ALL_VERDICTS[word], ""
     for line in dict.fromkeys((parts[-1], parts[0]) if parts else ()):
         claims = {_framed(match) for match in _FRAME.finditer(line[:400])}
         if len(claims) == 1 and not _CHOICE.search(line):
@@ -140,7 +121,7 @@ def _read(reply: AnswerText) -> tuple[bool | None, str]:
 
 def _agrees(verdict: bool, note: str) -> bool:
     """Return whether no later sentence or clause states the opposite."""
-    claims = {_SAID[match["word"]] != bool(match["not"]) for match in _CLAIM.finditer(note)}
+    claims = {ALL_VERDICTS[match["word"]] != bool(match["not"]) for match in _CLAIM.finditer(note)}
     head = re.match(rf"\s*(?:{_WORDS}|maybe|perhaps|vielleicht|peut-être)\s*[,.]", note)
     return (not verdict) not in claims and (head is None or not denies(head[0]) or not verdict)
 
@@ -149,8 +130,8 @@ def _framed(match: re.Match[str]) -> bool:
     if match["zh"] or match["zh2"]:
         return (match["zh"] or match["zh2"]) in {"正确", "对"}
     if match["end"]:
-        return _SAID[match["end"]]
-    return _SAID.get(match["word"], match["word"] == "vraie") != bool(match["not"])
+        return ALL_VERDICTS[match["end"]]
+    return ALL_VERDICTS.get(match["word"], match["word"] == "vraie") != bool(match["not"])
 
 
 BY_JUDGE = "decided_by_judge"
