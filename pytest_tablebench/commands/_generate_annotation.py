@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import ask_and_write
 from pytest_tablebench.commands.generate import (
-    Origin,
     chosen_names,
+    named_tables,
     tables_of,
 )
 from pytest_tablebench.commands.outputs import check_and_run, quoted
@@ -22,8 +21,8 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate import Review, UnansweredQuestion
-    from pytest_tablebench.generate.folder import TableSource
+    from pytest_tablebench.generate.annotate import Review
+    from pytest_tablebench.generate.pair import OpenQuestion
     from pytest_tablebench.tables.table import Table
 
 
@@ -68,10 +67,10 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
     if twice is not None:
         raise SettingsError(f"--model: {twice} is given twice; name each model once")
     file, questions = _open_questions(options.folder)
-    questions_of: dict[str, list[UnansweredQuestion]] = {}
-    for name, _, question in questions:
-        questions_of.setdefault(name, []).append(question)
-    titles = {name: title for name, title, _ in questions if title}
+    questions_of: dict[str, list[OpenQuestion]] = {}
+    for question in questions:
+        questions_of.setdefault(question.file, []).append(question)
+    titles = {question.file: question.title for question in questions if question.title}
     maker = AnswerGenerator(
         questions=questions_of,
         models=options.model,
@@ -83,14 +82,20 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
         options,
         [options.judge],
         maker,
-        _origin(options.folder, file, list(questions_of), titles),
+        named_tables(
+            options.folder / file,
+            [
+                (name, partial(_read_table, options.folder, name, titles.get(name)))
+                for name in questions_of
+            ],
+        ),
         {
             "way": "answers",
             "models": ",".join(options.model),
             "judge": options.judge,
             "strategy": options.strategy,
         },
-        then=partial(_to_be_reviewed, any(question.metric for _, _, question in questions)),
+        then=partial(_to_be_reviewed, any(question.metric for question in questions)),
     )
 
 
@@ -106,10 +111,8 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
     ]
 
 
-def _open_questions(
-    folder: Path,
-) -> tuple[str, list[tuple[str, str | None, UnansweredQuestion]]]:
-    """Return a folder's file of questions, and each question after its table file and title."""
+def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
+    """Return a folder's file of questions, and its questions. Raises `DataError`."""
     from pytest_tablebench.datasets.files import BadRowError
     from pytest_tablebench.datasets.folder import QUESTION_FILES
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
@@ -119,37 +122,27 @@ def _open_questions(
     if len(files) != 1:
         contents = " and ".join(files) if files else "no questions"
         raise DataError(f"{folder}: {contents}; it needs one of {', '.join(QUESTION_FILES)}")
-    questions = {}
+    questions: dict[str, OpenQuestion] = {}
     for number, row in raw_questions(FolderTables(folder), files[0]):
         try:
             if isinstance(row, BadRowError):
                 raise row
-            file, title, question = open_question(number, row)
+            question = open_question(number, row)
             if question.id in questions:
                 raise BadRowError("id", f"{question.id!r} occurs a second time")
         except BadRowError as error:
             raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
-        questions[question.id] = file, title, question
+        questions[question.id] = question
     if not questions:
         raise DataError(f"{folder / files[0]}: contains no question")
     return files[0], list(questions.values())
 
 
-def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:
-    """Return the tables that questions name, each with its title."""
+def _read_table(folder: Path, name: str, title: str | None) -> Table:
     from pytest_tablebench.datasets.folder.tables import FolderTables
-    from pytest_tablebench.generate.folder import TableSource
 
-    def read(name: str) -> Table:
-        table = FolderTables(folder).table(name)
-        return replace(table, name=name, title=titles.get(name, table.title))
-
-    def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
-        for name in names:
-            yield TableSource(name, partial(read, name))
-            tick()
-
-    return Origin([folder / file], sources, len(names))
+    table = FolderTables(folder).table(name)
+    return replace(table, name=name, title=title or table.title)
 
 
 _SHOWN = 10

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import ask_and_write
 from pytest_tablebench.commands.generate import (
     Origin,
     chosen_names,
+    named_tables,
     shares,
     tables_of,
 )
@@ -21,8 +21,9 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets.folder.questions import FolderQuestion
     from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import Examine, Questions
+    from pytest_tablebench.generate.llm import Examine
     from pytest_tablebench.tables.table import Table
 
 
@@ -98,40 +99,9 @@ def _tables(options: argparse.Namespace) -> Origin:
     return Origin(origin.files, sources, origin.count + count)
 
 
-@dataclass(frozen=True)
-class _FolderTranslation:
-    """The tables and questions to translate, the target language, and what is left out."""
-
-    to: str
-    file: Path
-    tables: dict[str, Table]
-    questions: dict[str, Questions]
-    left_out: dict[str, int]
-
-
 def translated_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm import Translator
-
-    translation, solver = _read_folder(options), options.solver or options.model
-    to, tables = translation.to, translation.tables
-    lines, code = ask_and_write(
-        options,
-        [solver],
-        Translator(model=options.model, solver=solver, questions=translation.questions, to=to),
-        Origin([translation.file], partial(_sources, tables), len(tables)),
-        {"way": "translate", "to": to, "model": options.model, "solver": solver},
-    )
-    return [*_left_out(translation.left_out), *lines], code
-
-
-def _left_out(counts: dict[str, int]) -> list[str]:
-    return [shares("questions left out", counts)] if any(counts.values()) else []
-
-
-def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
-    """Read the folder. Raises `DataError` if it contains nothing to translate."""
     from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.generate.llm import Questions, language_of
+    from pytest_tablebench.generate.llm import Translator
 
     if not options.folder.is_dir():
         raise DataError(f"{options.folder} does not exist")
@@ -139,14 +109,39 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
         raise SettingsError("--out: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")
     source = dataset.open(options.folder)
-    readable, problems = source.rows(), source.problems
-    if not readable:
-        raise DataError(f"{options.folder}: {problems[0]}")
-    to = options.to or ("en" if language_of(readable[0].text) == "zh" else "zh")
-    left_out = {"unreadable": len(problems), "of no table or several": 0, f"already in {to}": 0}
-    tables: dict[str, Table] = {}
-    by_table: dict[str, list[Any]] = {}
-    for question in readable[: options.limit]:
+    if not source.rows():
+        raise DataError(f"{options.folder}: {source.problems[0]}")
+    to, by_table, counts = _to_translate(source.rows(), options)
+    left_out = {"unreadable": len(source.problems), **counts}
+    lines = [shares("questions left out", left_out)] if any(left_out.values()) else []
+    if not by_table:
+        raise DataError("; ".join(["nothing to translate", *lines]))
+    model, solver = options.model, options.solver or options.model
+    about: dict[str, Any] = {"to": to, "threshold": dataset.threshold}
+    readers = [
+        (name.partition("\n")[0], partial(_titled_table, name, questions[0]))
+        for name, questions in by_table.items()
+    ]
+    further, code = ask_and_write(
+        options,
+        [solver],
+        Translator(model=model, solver=solver, questions=by_table, **about),
+        named_tables(options.folder / dataset.question_file, readers),
+        {"way": "translate", "to": to, "model": model, "solver": solver},
+    )
+    return [*lines, *further], code
+
+
+def _to_translate(
+    questions: Sequence[FolderQuestion], options: argparse.Namespace
+) -> tuple[str, dict[str, list[FolderQuestion]], dict[str, int]]:
+    """Return the target language, the questions by table and title, and counts of the others."""
+    from pytest_tablebench.generate.llm import language_of
+
+    to = options.to or ("en" if language_of(questions[0].text) == "zh" else "zh")
+    by_table: dict[str, list[FolderQuestion]] = {}
+    left_out = {"of no table or several": 0, f"already in {to}": 0}
+    for question in questions[: options.limit]:
         if len(question.tables) != 1:
             left_out["of no table or several"] += 1
         elif language_of(question.text) == to:
@@ -155,26 +150,9 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
             # A table that two questions give different titles counts as two tables.
             name = "\n".join([question.files[0], question.title or ""])
             by_table.setdefault(name, []).append(question)
-            title = question.title or question.tables[0].title
-            tables[name] = replace(question.tables[0], title=title, name=name)
-    if not tables:
-        raise DataError("; ".join(["nothing to translate", *_left_out(left_out)]))
-    language = "en" if to == "zh" else "zh"
-    questions = {
-        name: Questions(entries, language, dataset.threshold) for name, entries in by_table.items()
-    }
-    return _FolderTranslation(
-        to, options.folder / dataset.question_file, tables, questions, left_out
-    )
+    return to, by_table, left_out
 
 
-def _sources(tables: dict[str, Table], tick: Callable[[], object]) -> Iterator[TableSource]:
-    from pytest_tablebench.generate.folder import TableSource
-
-    for name, table in tables.items():
-        yield TableSource(name.partition("\n")[0], partial(_itself, table))
-        tick()
-
-
-def _itself(table: Table) -> Table:
-    return table
+def _titled_table(name: str, question: FolderQuestion) -> Table:
+    table = question.tables[0]
+    return replace(table, title=question.title or table.title, name=name)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import FolderQuestion
     from pytest_tablebench.generate.folder import Answer, TableSource
     from pytest_tablebench.generate.question_maker import QuestionMaker
+    from pytest_tablebench.tables.table import Table
 
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
@@ -106,6 +107,18 @@ def tables_of(options: argparse.Namespace) -> Origin:
     return Origin(files, partial(_table_sources, files), len(files))
 
 
+def named_tables(file: Path, readers: Sequence[tuple[str, Callable[[], Table]]]) -> Origin:
+    """Return tables by name; all of them belong to the questions in one file."""
+    from pytest_tablebench.generate.folder import TableSource
+
+    def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
+        for name, read in readers:
+            yield TableSource(name, read)
+            tick()
+
+    return Origin([file], sources, len(readers))
+
+
 def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
     """Yield the files with tables, in a folder by name, except the files that are written."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES
@@ -167,7 +180,7 @@ def twin_questions(options: argparse.Namespace) -> tuple[list[str], int]:
 
     maker = TwinGenerator(**_chosen(options))
     first, *rest = _write(options, maker, "twins")
-    return [first, shares("twins with exchanged", maker.exchanged), *rest], 0
+    return [first, shares("twins with exchanged", maker.tally.exchanged), *rest], 0
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

@@ -156,19 +156,6 @@ class PlanStep:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Steps in their order: some narrow the entries, one gives the answer, one may test it.
-
-    Arguments:
-        recipe: the name of its recipe.
-        steps: the operations with their arguments.
-    """
-
-    recipe: str
-    steps: tuple[PlanStep, ...]
-
-
-@dataclass(frozen=True)
 class Texts:
     """An answer of cells or names, as the table writes them."""
 
@@ -206,6 +193,27 @@ class Other:
 
 
 @dataclass(frozen=True)
+class OpenQuestion:
+    """A question about one table that has no answer yet.
+
+    Arguments:
+        id: its id, unique in the folder; the row's number if the file has none.
+        file: the name of its table as the row has it.
+        text: the question.
+        metric, threshold: the row's values as text, "" for none.
+    """
+
+    id: str
+    file: str
+    text: str
+    title: str | None = None
+    metric: str = ""
+    threshold: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    perturbations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Pair:
     """A question with its answer, as a row of a dataset's questions.
 
@@ -217,7 +225,7 @@ class Pair:
         perturbations: those that keep the answer correct.
         metric: the kind of answer; "" if its text determines the kind.
         tolerance: of a rounded number. unit: of a number.
-        plan: the plan that computes the answer; without steps if there is none.
+        steps: the operations that compute the answer; () if there are none.
         other: the table of the question, if it was made from the given one.
         threshold: the score from which an answer is right; "" for the dataset's.
         aliases: other correct texts, by answer.
@@ -231,7 +239,7 @@ class Pair:
     metric: str = ""
     tolerance: str = ""
     unit: str = ""
-    plan: Plan = Plan("", ())
+    steps: tuple[PlanStep, ...] = ()
     other: Other | None = None
     threshold: str = ""
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -93,6 +93,7 @@ class Tally:
         rejected: rejected questions by reason.
         tables: tables that are `used`, or left out by reason.
         course: further events, by name.
+        exchanged: twins by the kind of exchanged parts.
     """
 
     recipes: Counter[str] = field(default_factory=Counter)
@@ -100,6 +101,7 @@ class Tally:
     rejected: Counter[str] = field(default_factory=Counter)
     tables: Counter[str] = field(default_factory=Counter)
     course: Counter[str] = field(default_factory=Counter)
+    exchanged: Counter[str] = field(default_factory=Counter)
 
     @property
     def accepted(self) -> int:

@@ -6,7 +6,6 @@ same. A model that answers only one of the two correctly reads positions, not th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import cycle
@@ -37,17 +36,6 @@ class TwinGenerator(ProbeGenerator):
 
     def __init__(self, *, seed: int = 0, per_table: int = 10, language: str = "auto") -> None:
         super().__init__(seed=seed, per_table=per_table, language=language)
-        self.exchanged: Counter[str] = Counter()
-
-    def state(self) -> dict[str, dict[str, int]]:
-        """Return the counts; a question and its twin count once."""
-        return {**super().state(), "exchanged": dict(self.exchanged)}
-
-    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Continue from a state."""
-        counts = dict(state)
-        self.exchanged = Counter(counts.pop("exchanged"))
-        super().resume(counts)
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its questions; None for a table that is left out."""
@@ -74,7 +62,7 @@ class TwinGenerator(ProbeGenerator):
         for pair, (name, table) in zip(pairs, cycle(twins.items()), strict=False):
             if name not in used:
                 used.add(name)
-                self.exchanged[name] += 1
+                self.tally.exchanged[name] += 1
             yield from question_pair(pair, name, table, {"complexity": band})
 
 

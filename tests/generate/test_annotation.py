@@ -14,7 +14,6 @@ from pytest_tablebench.generate.annotate import (
     TASKS,
     AnswerGenerator,
     QuestionGenerator,
-    UnansweredQuestion,
     questions_as_table,
 )
 from pytest_tablebench.generate.annotate._questions import (
@@ -25,7 +24,7 @@ from pytest_tablebench.generate.annotate._questions import (
 )
 from pytest_tablebench.generate.annotate._review import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.llm.replies import Draft, RefusedError
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.pair import OpenQuestion, Pair
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of
@@ -140,6 +139,10 @@ def test_equal_answers_are_counted_in_the_order_in_which_they_came() -> None:
 # The makers, told by hand
 
 
+def open_question(name: str, text: str, task: str) -> OpenQuestion:
+    return OpenQuestion(name, "ages.csv", text, tags={"task": task})
+
+
 class Annotation:
     """Three models that say one answer each, and a judge by the answer."""
 
@@ -148,11 +151,11 @@ class Annotation:
         answers: dict[str, str],
         marks: dict[str, str],
         review: Path | None = None,
-        question: UnansweredQuestion | None = None,
+        question: OpenQuestion | None = None,
     ) -> None:
         self.answers, self.marks = answers, marks
         self.maker = AnswerGenerator(
-            questions={"ages.csv": [question or UnansweredQuestion("q", "Which?", {"task": "fc"})]},
+            questions={"ages.csv": [question or open_question("q", "Which?", "fc")]},
             models=["a", "b", "c"],
             judge="j",
             review=review,
@@ -218,7 +221,9 @@ def test_where_the_budget_is_spent_fewer_votes_do_not_decide() -> None:
 
 @pytest.mark.parametrize("metric", ["", "realhit_chart"])
 def test_a_plan_expects_another_answer_of_each_model_and_the_judge_for_each(metric: str) -> None:
-    question = UnansweredQuestion("q", "Which?", {"subtype": "BarChart Generation"}, metric)
+    question = OpenQuestion(
+        "q", "ages.csv", "Which?", tags={"subtype": "BarChart Generation"}, metric=metric
+    )
     models = [
         step.model for step in expected_steps(Annotation({}, {}, None, question).maker, TABLE)
     ]
@@ -234,7 +239,7 @@ def test_a_run_that_goes_on_writes_the_candidates_once(tmp_path: Path) -> None:
     state, whole = json.loads(json.dumps(first.maker.state())), path.read_bytes()
     first.pairs()  # was cut off behind the state
     assert path.read_bytes() != whole
-    again = Annotation(answers, marks, path, UnansweredQuestion("p", "@Who?", {"task": "nr"}))
+    again = Annotation(answers, marks, path, open_question("p", "@Who?", "nr"))
     again.maker.resume(state)
     assert again.maker.accepted == 1
     again.pairs()
@@ -250,9 +255,8 @@ def program(values: object) -> str:
 
 
 def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answer() -> None:
-    asked = UnansweredQuestion(
-        "q", "Draw.", {"task": "cg", "subtype": "BarChart Generation"}, "realhit_chart"
-    )
+    tags = {"task": "cg", "subtype": "BarChart Generation"}
+    asked = OpenQuestion("q", "ages.csv", "Draw.", tags=tags, metric="realhit_chart")
     drawn = {"a": program([1, 2.004]), "b": program([2, 1]), "c": program([[3, 4]])}
     shown = "a program that draws a chart of these values: "
     marks = {f"{shown}[1.0, 2.0]": "[Score]: 60/100", f"{shown}[[3.0, 4.0]]": "[Score]: 90/100"}
@@ -271,9 +275,8 @@ def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answe
 
 
 def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:
-    asked = UnansweredQuestion(
-        "q", "Sum up.", {"task": "da"}, metric="realhit_judged", threshold="0.3"
-    )
+    question = open_question("q", "Sum up.", "da")
+    asked = replace(question, metric="realhit_judged", threshold="0.3")
     said = "It rises | then falls."
     [pair] = Annotation(
         dict.fromkeys("abc", said), {said: "[Score]: 60/100"}, question=asked
@@ -342,7 +345,7 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
 
 
 def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table) -> None:
-    question = UnansweredQuestion("q", WOMEN, {"task": "sc"})
+    question = open_question("q", WOMEN, "sc")
     maker = AnswerGenerator(questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j")
     replies = Annotation(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"})
     pairs = pairs_of(maker, headed, replies.reply_to)
@@ -364,7 +367,7 @@ def test_treethinker_asks_for_the_tree_and_then_for_each_answer_by_it() -> None:
         steps.append(step)
         return "(C0, 1, 1, name)" if len(step.messages) == 1 else "[Final Answer]: 41"
 
-    rows = {"ages.csv": [UnansweredQuestion(name, f"{name}?", {"task": "fc"}) for name in "pq"]}
+    rows = {"ages.csv": [open_question(name, f"{name}?", "fc") for name in "pq"]}
     maker = AnswerGenerator(questions=rows, models=["a"], judge="j", strategy="treethinker")
     pairs = pairs_of(maker, TABLE, reply_to)
     assert pairs is not None

@@ -107,7 +107,7 @@ def test_a_run_that_was_killed_goes_on_with_what_was_counted() -> None:
     assert len(list(found[1])) == 2 * first.accepted > 0
     second.resume(json.loads(json.dumps(first.state())))
     assert (second.state(), second.accepted) == (first.state(), first.accepted)
-    assert second.exchanged == {"header_groups": 1, "sections": 1}
+    assert second.tally.exchanged == {"header_groups": 1, "sections": 1}
     # Without being told, a table whose first column looks like no names is read in another way.
     odd = Table(["x", "y"], [["1", "2"], ["3", "4"]], row_headers=1, spans=[(0, 0, 1, 2)])
     assert second.make(odd, None) is None

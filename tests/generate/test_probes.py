@@ -9,8 +9,9 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
+from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.probes import PROBES, ProbeGenerator
-from pytest_tablebench.generate.rules import LANGUAGES, Pair
+from pytest_tablebench.generate.question_maker import LANGUAGES
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table

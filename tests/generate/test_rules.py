@@ -7,23 +7,14 @@ from random import Random
 
 import pytest
 
-from pytest_tablebench.generate.pair import RejectedError
-from pytest_tablebench.generate.question_maker import data_file
-from pytest_tablebench.generate.rules import (
-    LANGUAGES,
-    RECIPES,
-    SKILLS,
-    Amount,
-    ParsedSheet,
-    PlanStep,
-    RuleGenerator,
-    Texts,
-)
+from pytest_tablebench.generate.pair import Amount, PlanStep, RejectedError, Texts
+from pytest_tablebench.generate.question_maker import LANGUAGES, data_file
+from pytest_tablebench.generate.rules import RECIPES, SKILLS, RuleGenerator
 from pytest_tablebench.generate.rules._answers import ANSWERS, plain_answer
 from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._draw import DRAWS
 from pytest_tablebench.generate.rules._generate import written_answer
-from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.tables.table import Table
 

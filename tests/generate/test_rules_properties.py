@@ -10,14 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.generate.question_maker import Tally
-from pytest_tablebench.generate.rules import (
-    LANGUAGES,
-    RECIPES,
-    SKILLS,
-    Pair,
-    RuleGenerator,
-)
+from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.question_maker import LANGUAGES, Tally
+from pytest_tablebench.generate.rules import RECIPES, SKILLS, RuleGenerator
 from pytest_tablebench.generate.rules._generate import CHANGES
 from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
 from pytest_tablebench.tables.table import Table
@@ -63,8 +58,8 @@ def test_the_oracle_gives_every_answer() -> None:
     for table, pair in found:
         if str(table.name) not in oracles:
             oracles[str(table.name)] = Oracle(table)
-        assert holds(pair, oracles[str(table.name)].answer(pair.plan)), pair
-    assert len({pair.plan.recipe for _, pair in found}) > len(RECIPES) * 0.9
+        assert holds(pair, oracles[str(table.name)].answer(pair.steps)), pair
+    assert len({pair.tags["recipe"] for _, pair in found}) > len(RECIPES) * 0.9
 
 
 NUMBERS = st.sampled_from(["0", "1", "1.0", "2", "2.50", "2.5", "3", "4", "40", "-7", "1,200"])
@@ -85,7 +80,7 @@ def test_the_oracle_answers_questions_on_ties_and_other_spellings(
     sheet = maker.sheet(table)
     assert sheet is not None
     for pair in maker.pairs(sheet):
-        assert holds(pair, oracle.answer(pair.plan)), pair
+        assert holds(pair, oracle.answer(pair.steps)), pair
 
 
 OTHER_NAMES = {"synonym_names", "abbreviate_names"}
@@ -102,7 +97,7 @@ def test_an_answer_survives_the_perturbations_that_its_question_names(name: str)
     for table, pair in named[:150]:
         if str(table.name) not in changed:
             changed[str(table.name)] = Oracle(perturb(table, name, seed=3))
-        assert holds(pair, changed[str(table.name)].answer(pair.plan)), (name, pair)
+        assert holds(pair, changed[str(table.name)].answer(pair.steps)), (name, pair)
 
 
 def test_questions_that_survive_a_transposition_speak_of_no_direction() -> None:
@@ -120,7 +115,7 @@ def test_no_question_survives_that_rows_are_left_out() -> None:
 
 def test_positions_survive_no_other_order_of_rows() -> None:
     found, _ = generated()
-    places = [pair for _, pair in found if pair.plan.recipe in {"cell_at", "row_of"}]
+    places = [pair for _, pair in found if pair.tags["recipe"] in {"cell_at", "row_of"}]
     assert places
     for pair in places:
         assert not {"shuffle_rows", "insert_empty_rows", "transpose"} & set(pair.perturbations)
@@ -133,7 +128,7 @@ def test_every_perturbation_is_known_for_what_it_changes() -> None:
 
 def test_no_heading_is_asked_for_under_other_names() -> None:
     for _, pair in generated()[0]:
-        if pair.plan.recipe in {"heading_of", "partner"}:
+        if pair.tags["recipe"] in {"heading_of", "partner"}:
             assert not OTHER_NAMES & set(pair.perturbations)
 
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
-from pytest_tablebench.generate.llm import Questions, Translator
+from pytest_tablebench.generate.llm import Translator
 from pytest_tablebench.generate.llm._translated import language_of, read_texts
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask
@@ -205,9 +205,7 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
         question = content.rsplit("\n", 1)[1]
         return json.dumps({"answer": next(a for sign, a in answers.items() if sign in question)})
 
-    maker = Translator(
-        model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
-    )
+    maker = Translator(model="translator", solver="s", questions={"ports": own}, to="en")
     # The words of the table; each question there, back, and twice an answer.
     assert len(expected_steps(maker, table)) == 1 + 2 * 4
     pairs = pairs_of(maker, table, reply_to)
@@ -225,8 +223,7 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
 
 def test_two_texts_that_become_one_leave_the_table_out() -> None:
     table = Table(("a", "b"), (("red", "scarlet"),), name="t")
-    questions = {"t": Questions([], "en")}
-    maker = Translator(model="m", solver="s", questions=questions, to="zh")
+    maker = Translator(model="m", solver="s", questions={"t": []}, to="zh")
     assert pairs_of(maker, table, lambda _: '{"texts": ["甲", "乙", "红", "红"]}') is None
     assert maker.tally.tables == {"not translated: two texts have become one": 1}
 

@@ -1,6 +1,6 @@
 """A second computation of generated answers, with pandas and special functions.
 
-It shares only the form of plans with the generator.
+It shares only the form of steps with the generator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from pytest_tablebench.generate.rules import Plan
+from pytest_tablebench.generate.pair import PlanStep
 from pytest_tablebench.tables.table import Table
 
 NARROWING = {"where", "both", "either", "top", "above"}
@@ -45,11 +45,11 @@ class Oracle:
         values = {name: [number(cell) for cell in self.texts[name]] for name in self.texts}
         self.numbers = pd.DataFrame({n: cells for n, cells in values.items() if None not in cells})
 
-    def answer(self, plan: Plan) -> Any:
+    def answer(self, steps: Sequence[PlanStep]) -> Any:
         """Return a list of texts, a number, or a bool."""
         rows = self.texts.index
         result: Any = None
-        for step in plan.steps:
+        for step in steps:
             operation = getattr(self, f"_{step.name}")
             if step.name in NARROWING:
                 rows = operation(rows, *step.arguments)

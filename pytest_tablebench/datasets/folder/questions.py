@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.datasets._example import cluster_name
 from pytest_tablebench.datasets.answers import answer_context
@@ -12,13 +12,11 @@ from pytest_tablebench.datasets.files import BadRowError, json_lines
 from pytest_tablebench.datasets.folder._lines import delimiter_of, numbered_rows
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.generate.pair import OpenQuestion
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import known_names, shortened
-
-if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate import UnansweredQuestion
 
 COLUMNS = (
     *("table", "question", "answer"),
@@ -225,10 +223,8 @@ def _facts(row: Raw) -> dict[str, list[str]]:
     return {} if name is None else stated
 
 
-def open_question(number: int, row: Raw) -> tuple[str, str | None, UnansweredQuestion]:
-    """Return a row without an answer as table file, title and question. Raises `BadRowError`."""
-    from pytest_tablebench.generate.annotate import UnansweredQuestion
-
+def open_question(number: int, row: Raw) -> OpenQuestion:
+    """Return a row without an answer as a question. Raises `BadRowError`."""
     text, files = _text(row.get("question")), table_files(row)
     if not text:
         raise BadRowError("question", "is empty")
@@ -238,15 +234,16 @@ def open_question(number: int, row: Raw) -> tuple[str, str | None, UnansweredQue
         raise BadRowError("table", f"must name one table, not {len(files)}")
     threshold = _text(row.get("threshold"))
     _threshold(threshold)
-    question = UnansweredQuestion(
+    return OpenQuestion(
         id=_text(row.get("id")) or str(number),
+        file=files[0],
         text=text,
-        tags=_tags(_parsed(row.get("tags"))),
+        title=_text(row.get("title")) or None,
         metric=_text(row.get("metric")),
         threshold=threshold,
+        tags=_tags(_parsed(row.get("tags"))),
         perturbations=tuple(_items(_parsed(row.get("perturbations")), "perturbations")),
     )
-    return files[0], _text(row.get("title")) or None, question
 
 
 def _threshold(text: str) -> float | None:

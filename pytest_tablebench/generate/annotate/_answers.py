@@ -21,12 +21,12 @@ from pytest_tablebench.generate.annotate._questions import (
 from pytest_tablebench.generate.annotate._review import (
     Candidate,
     ReviewFile,
-    UnansweredQuestion,
     counted_alike,
+    family_of,
     ranked,
 )
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.pair import OpenQuestion, Pair
 from pytest_tablebench.generate.question_maker import (
     CheckedQuestions,
     Conversation,
@@ -59,7 +59,7 @@ class _Posed:
 
     table: Table
     shows: str
-    question: UnansweredQuestion
+    question: OpenQuestion
 
 
 class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
@@ -81,7 +81,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
     def __init__(
         self,
         *,
-        questions: Mapping[str, Sequence[UnansweredQuestion]],
+        questions: Mapping[str, Sequence[OpenQuestion]],
         models: Sequence[str],
         judge: str,
         strategy: str = "direct",
@@ -189,14 +189,14 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         model, draws = self._models[place], question.metric == CHART
         # A plan expects a different answer of each model, because the judge rates each.
         likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
-        step = ask_for_answer(shows, question.task, question.text, model)
+        step = ask_for_answer(shows, family_of(question), question.text, model)
         if self._strategy != "direct":
             tree = ask_for_tree(shows, model)
             drawn = yield from reply_text(tree)
-            step = ask_by_tree(tree, drawn, question.task, question.text)
+            step = ask_by_tree(tree, drawn, family_of(question), question.text)
         reply = yield from reply_text(replace(step, expected=likely))
         if not draws:
-            return read_answer(reply, question.task)
+            return read_answer(reply, family_of(question))
         subtype = question.tags.get("subtype", "")
         program = chart_step(reply, chart_type=subtype, table=proposal.table)
         if program is None:
@@ -204,7 +204,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         values = Execution("ok", value={"ran": True, "values": [place] * 10})
         return drawn_answer((yield replace(program, expected=values)))
 
-    def _to_judge(self, shows: str, question: UnansweredQuestion, answer: str) -> Ask:
+    def _to_judge(self, shows: str, question: OpenQuestion, answer: str) -> Ask:
         subtype = question.tags.get("subtype", "")
         if question.metric == CHART:
             answer = f"a program that draws a chart of these values: {answer}"
@@ -221,14 +221,14 @@ def _is_tie(candidates: Sequence[Candidate]) -> bool:
     return len(candidates) > 1 and candidates[0].final == candidates[1].final
 
 
-def _items(answer: str, question: UnansweredQuestion) -> tuple[str, ...]:
+def _items(answer: str, question: OpenQuestion) -> tuple[str, ...]:
     """Return the items of an answer; a long answer is one item without bars."""
     if question.metric:
         return (answer.replace("|", "/"),)
     return tuple(item for part in answer.split("|") if (item := part.strip()))
 
 
-def _same(new: str, old: str, question: UnansweredQuestion) -> bool:
+def _same(new: str, old: str, question: OpenQuestion) -> bool:
     """Return whether two answers are equal: numbers by value, lists in any order."""
     if question.metric == CHART:
         shares = question.tags.get("subtype", "").startswith("Pie")
@@ -241,7 +241,7 @@ def _same(new: str, old: str, question: UnansweredQuestion) -> bool:
     return typed_answer("\n".join(new_items), old_items).value == 1.0
 
 
-def _pair(question: UnansweredQuestion, answer: str) -> Pair:
+def _pair(question: OpenQuestion, answer: str) -> Pair:
     items = _items(answer, question)
     is_number = not question.metric and items and answer_kind(items) == "number"
     return Pair(

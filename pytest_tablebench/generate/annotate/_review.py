@@ -9,13 +9,13 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate._questions import TASKS, QuestionFamily
-from pytest_tablebench.generate.pair import parse_number
+from pytest_tablebench.generate.pair import OpenQuestion, parse_number
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path, write_whole
 from pytest_tablebench.util.names import shortened
@@ -44,25 +44,9 @@ _HEADER = (
 _FORMULA = ("=", "+", "-", "@", "\t")
 
 
-USUAL = "fc"
-"""The task of a question without a tag `task`."""
-
-
-@dataclass(frozen=True)
-class UnansweredQuestion:
-    """A question without an answer, as a row of a folder."""
-
-    id: str
-    text: str
-    tags: Mapping[str, str] = field(default_factory=dict)
-    metric: str = ""
-    threshold: str = ""
-    perturbations: tuple[str, ...] = ()
-
-    @property
-    def task(self) -> QuestionFamily:
-        """The family of the question."""
-        return TASKS.get(self.tags.get("task", ""), TASKS[USUAL])
+def family_of(question: OpenQuestion) -> QuestionFamily:
+    """Return the family of a question; by default fact checking."""
+    return TASKS.get(question.tags.get("task", ""), TASKS["fc"])
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,7 @@ class ReviewFile:
     def add(
         self,
         table: str,
-        question: UnansweredQuestion,
+        question: OpenQuestion,
         candidates: Sequence[Candidate],
         *,
         taken: bool,
@@ -145,7 +129,7 @@ class ReviewFile:
         question_cells = (
             question.id,
             table,
-            question.task.name,
+            family_of(question).name,
             question.tags.get("subtype", ""),
             question.text,
         )

@@ -11,7 +11,7 @@ from pytest_tablebench.generate.llm._proposing import (
     MarkedQuestion,
     ProposedQuestions,
 )
-from pytest_tablebench.generate.llm._translated import Questions, Translator, language_of
+from pytest_tablebench.generate.llm._translated import Translator, language_of
 
 __all__ = [
     "COMPARED",
@@ -21,7 +21,6 @@ __all__ = [
     "Examine",
     "MarkedQuestion",
     "ProposedQuestions",
-    "Questions",
     "Translator",
     "invented",
     "language_of",

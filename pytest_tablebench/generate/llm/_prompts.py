@@ -33,9 +33,6 @@ from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-DISCRIMINATORS = 2
-"""How many models mark each question; each has its own prompt."""
-
 SOLVERS = ("markdown", "csv", "html")
 """The table format of each independent solver; each also has its own instructions."""
 

@@ -69,21 +69,6 @@ class OwnQuestion(Protocol):
     def aliases(self) -> Mapping[str, tuple[str, ...]]: ...
 
 
-@dataclass(frozen=True)
-class Questions:
-    """The questions about one table in one language.
-
-    Arguments:
-        entries: the questions.
-        language: of the questions, `en` or `zh`.
-        threshold: the score from which an answer is right, for questions without a threshold.
-    """
-
-    entries: Sequence[OwnQuestion]
-    language: str
-    threshold: float = 1.0
-
-
 @dataclass
 class _Translations:
     by_text: dict[str, str] = field(default_factory=dict)
@@ -113,7 +98,6 @@ class _Translations:
 class _Both:
     table: Table
     other: Table
-    original: Questions
     words: _Translations
 
 
@@ -128,15 +112,22 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
         model: translates.
         solver: answers.
         questions: by the name of their table.
-        to: the language, `en` or `zh`.
+        to: the language, `en` or `zh`; the questions are in the other one.
+        threshold: the score from which an answer is right, for questions without a threshold.
     """
 
     def __init__(
-        self, *, model: str, solver: str, questions: Mapping[str, Questions], to: str
+        self,
+        *,
+        model: str,
+        solver: str,
+        questions: Mapping[str, Sequence[OwnQuestion]],
+        to: str,
+        threshold: float = 1.0,
     ) -> None:
         super().__init__()
-        self._model, self._solver = model, solver
-        self._questions, self._to = questions, to
+        self._model, self._solver, self._threshold = model, solver, threshold
+        self._questions, self._to, self._from = questions, to, _OTHER[to]
 
     def propose(
         self,
@@ -144,17 +135,17 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
         tally: Tally,  # noqa: ARG002 - no question is rejected before its check
     ) -> Conversation[tuple[str, list[tuple[_Both, OwnQuestion]]]]:
         """Translate the words of a table."""
-        original = self._questions[table.name or ""]
+        questions = self._questions[table.name or ""]
         try:
-            words = yield from self._words(table, original)
+            words = yield from self._words(table)
         except RefusedError as error:
             raise RefusedError(f"not translated: {error.reason}") from None
         except ModelError as error:
             raise RefusedError(f"not translated: no reply: {error.reason}") from None
-        both = _Both(table, words.of(table), original, words)
-        texts = [question.text for question in original.entries]
+        both = _Both(table, words.of(table), words)
+        texts = [question.text for question in questions]
         digest = digest_of(table.title, table.lines, texts)
-        return digest, [(both, question) for question in original.entries]
+        return digest, [(both, question) for question in questions]
 
     def check(
         self,
@@ -168,15 +159,14 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
         """Return the translated question."""
         return checked
 
-    def _words(self, table: Table, original: Questions) -> Conversation[_Translations]:
+    def _words(self, table: Table) -> Conversation[_Translations]:
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
         texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
         chunks = list(_chunks(texts))
         if len(chunks) > _MOST_CHUNKS:
             raise RefusedError("too long")
         replies = yield [
-            reply_text(ask_for_translation(chunk, {}, original.language, self._model))
-            for chunk in chunks
+            reply_text(ask_for_translation(chunk, {}, self._from, self._model)) for chunk in chunks
         ]
         translations: list[str] = []
         for chunk, reply in zip(chunks, values_of(replies), strict=True):
@@ -186,10 +176,10 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
         return _Translations(dict(zip(texts, translations, strict=True)))
 
     def _pair(self, both: _Both, question: OwnQuestion) -> Conversation[Pair]:
-        language, words = both.original.language, both.words
+        words = both.words
         texts = [question.text, *_own_words(question, words)]
         reply = yield from reply_text(
-            ask_for_translation(texts, words.inside(texts[0]), language, self._model)
+            ask_for_translation(texts, words.inside(texts[0]), self._from, self._model)
         )
         translated_texts = read_texts(reply, texts)
         translations = words.by_text | dict(zip(texts[1:], translated_texts[1:], strict=True))
@@ -213,13 +203,14 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
             reply_text(self._to_solver(both.other, question, translated, 0, answers)),
         ]
         back, reply = values_of(outcomes)
-        returned, threshold = read_texts(back, [translated])[0], both.original.threshold
-        if not _is_right(reply, answers, question, self._to, threshold):
+        returned = read_texts(back, [translated])[0]
+        if not _is_right(reply, answers, question, self._to, self._threshold):
             raise RefusedError("translated question is answered differently")
         reply = yield from reply_text(
             self._to_solver(both.table, question, returned, 1, question.answers)
         )
-        if not _is_right(reply, question.answers, question, both.original.language, threshold):
+        answers = question.answers
+        if not _is_right(reply, answers, question, self._from, self._threshold):
             raise RefusedError("question translated back is answered differently")
 
     def _made(
@@ -265,7 +256,7 @@ class Translator(CheckedQuestions[tuple[_Both, OwnQuestion], Pair]):
             table,
             text,
             metric=_shape(question),
-            language=self._to if number == 0 else _OTHER[self._to],
+            language=self._to if number == 0 else self._from,
             number=number,
             model=self._solver,
             answers=answers,

@@ -4,25 +4,6 @@ The recipes are in `recipes.toml`, the wordings in `en.toml` and `zh.toml`. An o
 in each of `_draw`, `_basics` or `_answers`, and `_wording`.
 """
 
-from pytest_tablebench.generate.pair import Amount, Other, Pair, Plan, PlanStep, Texts
-from pytest_tablebench.generate.question_maker import LANGUAGES
-from pytest_tablebench.generate.rules._generate import (
-    RECIPES,
-    SKILLS,
-    RuleGenerator,
-)
-from pytest_tablebench.generate.rules._sheet import ParsedSheet
+from pytest_tablebench.generate.rules._generate import RECIPES, SKILLS, RuleGenerator
 
-__all__ = [
-    "LANGUAGES",
-    "RECIPES",
-    "SKILLS",
-    "Amount",
-    "Other",
-    "Pair",
-    "ParsedSheet",
-    "Plan",
-    "PlanStep",
-    "RuleGenerator",
-    "Texts",
-]
+__all__ = ["RECIPES", "SKILLS", "RuleGenerator"]

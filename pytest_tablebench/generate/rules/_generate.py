@@ -13,7 +13,6 @@ from pytest_tablebench.generate.pair import (
     Amount,
     Pair,
     PlainAnswer,
-    Plan,
     PlanStep,
     RejectedError,
     Texts,
@@ -86,17 +85,11 @@ class RuleGenerator(ComputedQuestions):
     ) -> None:
         super().__init__(seed=seed, per_table=per_table, language=language)
         self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
-        self._cells = self.cells()
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its questions; None for a table that is left out."""
         sheet = self.sheet(table)
         return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
-
-    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Continue from a state."""
-        super().resume(state)
-        self._cells = self.cells()
 
     def cells(self) -> Counter[tuple[str, str]]:
         """Return the number of accepted questions by subtask and difficulty."""
@@ -136,14 +129,13 @@ class RuleGenerator(ComputedQuestions):
                     del open_recipes[recipe.name]
                 continue
             self.tally.recipes[recipe.name] += 1
-            self._cells[recipe.cell] += 1
             left -= 1
             yield pair
         self.tally.tables["used"] += 1
 
     def _next(self, open_recipes: Mapping[str, int]) -> Recipe:
         """Return the least used recipe of the least used subtask and difficulty."""
-        cells, used = self._cells, self.tally.recipes
+        cells, used = self.cells(), self.tally.recipes
         return min(
             (RECIPES[name] for name in open_recipes),
             key=lambda recipe: (cells[recipe.cell], used[recipe.name]),
@@ -151,8 +143,7 @@ class RuleGenerator(ComputedQuestions):
 
     def _pair(self, recipe: Recipe, sheet: ParsedSheet, rng: Random, seen: set[object]) -> Pair:
         steps = draw_steps(recipe.steps, sheet, rng)
-        plan = Plan(recipe.name, steps)
-        if plan in seen:
+        if (recipe, steps) in seen:
             raise RejectedError("duplicate")
         result = plain_answer(steps, sheet)
         if isinstance(result, bool) and self._is_one_sided(recipe, result):
@@ -167,10 +158,10 @@ class RuleGenerator(ComputedQuestions):
             raise RejectedError("answer in question")
         if isinstance(result, bool):
             self.tally.verdicts[f"{recipe.name} {result}"] += 1
-        seen |= {plan, key}
+        seen |= {(recipe, steps), key}
         return Pair(
             id=f"{sheet.digest[:10]}-{recipe.name}-{len(seen) // 2}",
-            plan=plan,
+            steps=steps,
             question=question,
             answers=answers,
             metric=metric,
