@@ -21,7 +21,7 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate import Review
+    from pytest_tablebench.generate.annotate.review import Review
     from pytest_tablebench.generate.pair import OpenQuestion
     from pytest_tablebench.tables.table import Table
 
@@ -31,7 +31,7 @@ _PROSE = {"max_tokens": 4096}
 
 
 def unanswered_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import TASKS, QuestionGenerator
+    from pytest_tablebench.generate.annotate.questions import TASKS, QuestionGenerator
 
     tasks = chosen_names("task", options.task, TASKS)
     chosen = {"language": options.language, "per_table": options.per_table}
@@ -46,7 +46,7 @@ def unanswered_questions(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _to_be_answered(folder: Path) -> list[str]:
-    from pytest_tablebench.generate.annotate import questions_as_table
+    from pytest_tablebench.generate.annotate.review import questions_as_table
 
     questions_as_table(folder, {})
     shown = quoted(folder)
@@ -59,7 +59,8 @@ def _to_be_answered(folder: Path) -> list[str]:
 
 
 def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator
+    from pytest_tablebench.generate.annotate.answers import AnswerGenerator
+    from pytest_tablebench.generate.annotate.review import REVIEW
 
     if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder of the questions")
@@ -100,7 +101,7 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
-    from pytest_tablebench.generate.annotate import REVIEW, questions_as_table
+    from pytest_tablebench.generate.annotate.review import REVIEW, questions_as_table
 
     params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
     questions_as_table(folder, {"params": params} if prose else {})
@@ -149,7 +150,12 @@ _SHOWN = 10
 
 
 def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import REVIEW, STATES, read_review, write_accepted
+    from pytest_tablebench.generate.annotate.review import (
+        REVIEW,
+        STATES,
+        read_review,
+        write_accepted,
+    )
 
     review = read_review(options.folder)
     counts = review.counts()
@@ -172,7 +178,7 @@ def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _agreement(review: Review) -> list[str]:
     """Return a line for each criterion that both reviewers have marked."""
-    from pytest_tablebench.generate.annotate import CRITERIA
+    from pytest_tablebench.generate.annotate.review import CRITERIA
     from pytest_tablebench.results.judges import weighted_kappa
 
     lines = []

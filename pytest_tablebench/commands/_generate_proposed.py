@@ -23,12 +23,13 @@ from pytest_tablebench.util.files import real_path
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import FolderQuestion
     from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import Examine
+    from pytest_tablebench.generate.llm.proposing import Examine
     from pytest_tablebench.tables.table import Table
 
 
 def marked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm import SUBTASKS, MarkedQuestion
+    from pytest_tablebench.generate.llm.prompts import SUBTASKS
+    from pytest_tablebench.generate.llm.proposing import MarkedQuestion
 
     named = options.discriminator or [options.model]
     if len(named) > 2:
@@ -38,7 +39,8 @@ def marked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def attacked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AttackedQuestion
+    from pytest_tablebench.generate.llm.prompts import SOLVERS
+    from pytest_tablebench.generate.llm.proposing import COMPARED, AttackedQuestion
 
     named = options.solver or [options.model]
     if len(named) > len(SOLVERS):
@@ -65,7 +67,7 @@ def _propose_and_write(
         all_subtasks: subtasks that may be asked.
         others: the models in addition to `--model`, by their role.
     """
-    from pytest_tablebench.generate.llm import ProposedQuestions
+    from pytest_tablebench.generate.llm.proposing import ProposedQuestions
 
     subtasks = chosen_names("subtask", options.subtask, all_subtasks)
     chosen = {"language": options.language, "per_table": options.per_table}
@@ -82,7 +84,7 @@ def _propose_and_write(
 
 def _tables(options: argparse.Namespace) -> Origin:
     """Return the tables of the command, followed by those that the model invents."""
-    from pytest_tablebench.generate.llm import invented
+    from pytest_tablebench.generate.llm.prompts import invented
 
     count = options.invent or 0
     if not options.tables and not count:
@@ -101,7 +103,7 @@ def _tables(options: argparse.Namespace) -> Origin:
 
 def translated_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.generate.llm import Translator
+    from pytest_tablebench.generate.llm.translated import Translator
 
     if not options.folder.is_dir():
         raise DataError(f"{options.folder} does not exist")
@@ -136,7 +138,7 @@ def _to_translate(
     questions: Sequence[FolderQuestion], options: argparse.Namespace
 ) -> tuple[str, dict[str, list[FolderQuestion]], dict[str, int]]:
     """Return the target language, the questions by table and title, and counts of the others."""
-    from pytest_tablebench.generate.llm import language_of
+    from pytest_tablebench.generate.llm.translated import language_of
 
     to = options.to or ("en" if language_of(questions[0].text) == "zh" else "zh")
     by_table: dict[str, list[FolderQuestion]] = {}

@@ -155,7 +155,7 @@ def measure_tables(options: argparse.Namespace) -> CommandAnswer:
 
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
     """Return the measurable tables, and a line for each other one."""
-    from pytest_tablebench.generate.annotate import text_of
+    from pytest_tablebench.generate.annotate.questions import text_of
     from pytest_tablebench.generate.llm.replies import RefusedError
     from pytest_tablebench.serializers.structured import latex_tokens
     from pytest_tablebench.tables.hierarchy.complexity import complexity
@@ -198,7 +198,7 @@ def _by_model(
 def _conversations(
     model: str, measured: Sequence[_MeasuredTable]
 ) -> Iterator[Conversation[tuple[int, ...]]]:
-    from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
+    from pytest_tablebench.generate.annotate.questions import ask_for_complexity, read_complexity
     from pytest_tablebench.generate.question_maker import reply_text
 
     def marks(table: _MeasuredTable) -> Conversation[tuple[int, ...]]:
@@ -210,7 +210,7 @@ def _conversations(
 
 def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:
     """Return all figures: by rule, and by the model if it was asked."""
-    from pytest_tablebench.generate.annotate import DIMENSIONS
+    from pytest_tablebench.generate.annotate.questions import DIMENSIONS
     from pytest_tablebench.papers.table import PaperTable, typed_table
 
     names = [name.replace("_", " ") for name in DIMENSIONS]

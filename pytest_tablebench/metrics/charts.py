@@ -152,10 +152,9 @@ def realhit_chart(
     `table.xlsx`. `reference` runs the program inside a function, without its indentation, and
     parses the printed values; other output of the program makes them unreadable.
     """
-    program = program_of(realhit_code(patched(prediction, WORKBOOK)), compat)
+    program = _realhit_program(prediction, compat)
     published = compat == "reference"
-    arguments = {"chart_type": chart_type, "function": published}
-    step = _step(program, _table_files(WORKBOOK, table), limits, arguments)
+    step = _step(program, WORKBOOK, table, limits, chart_type=chart_type, function=published)
     ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran)
@@ -194,7 +193,7 @@ def tablebench_chart(
     arguments: dict[str, Any] = {"chart_type": chart_type}
     if published:
         arguments |= {"function": True, "times": 2, "indent": "    "}
-    step = _step(program, _table_files(CSV, table), limits, arguments)
+    step = _step(program, CSV, table, limits, **arguments)
     ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran, {"parse@1": float(not published)})
@@ -209,17 +208,22 @@ def tablebench_chart(
     return _score(verdict, ran=outcome["ran"], further_parts={"parse@1": float(readable)})
 
 
-def _table_files(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
-    file = file_of(table)
-    return {} if file is None else {name: file.read(name)}
+def _realhit_program(reply: str, compat: Compat) -> Program:
+    return program_of(realhit_code(patched(reply, WORKBOOK)), compat)
 
 
 def _step(
-    program: Program, files: Mapping[str, bytes], limits: Limits, arguments: Mapping[str, Any]
+    program: Program,
+    file_name: str,
+    table: TableFile | Table | None,
+    limits: Limits,
+    **arguments: Any,
 ) -> Execute | None:
     """Return the run of a program; None if there is none or it does not compile."""
     if program.code is None or not program.compiles:
         return None
+    file = file_of(table)
+    files = {} if file is None else {file_name: file.read(file_name)}
     written = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     runner = f"{_axes()}\nvalue = draw(program, {written})\n"
     return Execute(program.code, files, limits, runner, (PICTURE,))
@@ -227,9 +231,8 @@ def _step(
 
 def chart_step(reply: str, *, chart_type: str, table: Table) -> Execute | None:
     """Return the run of a reply's program as in `realhit_chart`; None if it has no program."""
-    program = program_of(realhit_code(patched(reply, WORKBOOK)), "fixed")
-    arguments = {"chart_type": chart_type, "function": False}
-    return _step(program, _table_files(WORKBOOK, table), LIMITS, arguments)
+    program = _realhit_program(reply, "fixed")
+    return _step(program, WORKBOOK, table, LIMITS, chart_type=chart_type, function=False)
 
 
 def chart_values(ran: Execution) -> list[Any] | None:

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
-from pytest_tablebench.generate.llm import COMPARED, AttackedQuestion, ProposedQuestions
+from pytest_tablebench.generate.llm.proposing import COMPARED, AttackedQuestion, ProposedQuestions
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of

@@ -10,19 +10,21 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate.annotate import (
+from pytest_tablebench.generate.annotate.answers import AnswerGenerator
+from pytest_tablebench.generate.annotate.questions import (
     TASKS,
-    AnswerGenerator,
     QuestionGenerator,
-    questions_as_table,
-)
-from pytest_tablebench.generate.annotate._questions import (
     read_answer,
     read_complexity,
     read_questions,
     word_count,
 )
-from pytest_tablebench.generate.annotate._review import Candidate, counted_alike, ranked
+from pytest_tablebench.generate.annotate.review import (
+    Candidate,
+    counted_alike,
+    questions_as_table,
+    ranked,
+)
 from pytest_tablebench.generate.llm.replies import Draft, RefusedError
 from pytest_tablebench.generate.pair import OpenQuestion, Pair
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution

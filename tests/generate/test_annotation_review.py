@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
-from pytest_tablebench.generate.annotate import CRITERIA
+from pytest_tablebench.generate.annotate.review import CRITERIA
 from tests.support.own_folders import only
 
 HEADER = ["id", "taken", *(f"{name}_{reviewer}" for reviewer in (1, 2) for name in CRITERIA)]

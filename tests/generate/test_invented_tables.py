@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
-from pytest_tablebench.generate.llm._prompts import invented, read_table, topics
+from pytest_tablebench.generate.llm.prompts import invented, read_table, topics
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.generate.llm import replies
-from pytest_tablebench.generate.llm._prompts import (
+from pytest_tablebench.generate.llm.prompts import (
     SUBTASKS,
     _data,
     ask_for_pairs,
     read_table,
     shown,
 )
-from pytest_tablebench.generate.llm._translated import read_texts
 from pytest_tablebench.generate.llm.replies import (
     Attack,
     Draft,
@@ -29,6 +28,7 @@ from pytest_tablebench.generate.llm.replies import (
     read_marks,
     read_solution,
 )
+from pytest_tablebench.generate.llm.translated import read_texts
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
 

@@ -12,9 +12,8 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
-from pytest_tablebench.generate.llm import Translator
-from pytest_tablebench.generate.llm._translated import language_of, read_texts
 from pytest_tablebench.generate.llm.replies import RefusedError
+from pytest_tablebench.generate.llm.translated import Translator, language_of, read_texts
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of

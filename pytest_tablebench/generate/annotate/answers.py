@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_tablebench.errors import STOPPED, ModelError
-from pytest_tablebench.generate.annotate._questions import (
+from pytest_tablebench.generate.annotate.questions import (
     STRUCTURE,
     ask_by_tree,
     ask_for_answer,
@@ -18,7 +18,7 @@ from pytest_tablebench.generate.annotate._questions import (
     read_answer,
     text_of,
 )
-from pytest_tablebench.generate.annotate._review import (
+from pytest_tablebench.generate.annotate.review import (
     Candidate,
     ReviewFile,
     counted_alike,

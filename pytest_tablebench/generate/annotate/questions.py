@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pytest_tablebench.generate.llm._prompts import ask_model, shown_whole
+from pytest_tablebench.generate.llm.prompts import ask_model, shown_whole
 from pytest_tablebench.generate.llm.replies import (
     Draft,
     RefusedError,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pytest_tablebench.generate.llm._prompts import (
+from pytest_tablebench.generate.llm.prompts import (
     SOLVERS,
     SUBTASKS,
     ask_for_attack,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.generate.annotate._questions import TASKS, QuestionFamily
+from pytest_tablebench.generate.annotate.questions import TASKS, QuestionFamily
 from pytest_tablebench.generate.pair import OpenQuestion, parse_number
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path, write_whole
