@@ -16,8 +16,11 @@ from pytest_tablebench.metrics._typed_same import (
     wrong,
 )
 from pytest_tablebench.metrics._typed_text import folded, loose_forms, spellings, unwrapped, words
-from pytest_tablebench.metrics._typed_vocabulary import VERDICTS
-from pytest_tablebench.metrics._typed_words import says_nothing_more, unexplained
+from pytest_tablebench.metrics._typed_words import (
+    VERDICTS,
+    says_nothing_more,
+    unexplained,
+)
 from pytest_tablebench.metrics.typed_dates import Moment, Period, read_moment, read_period
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table_file import SameTable

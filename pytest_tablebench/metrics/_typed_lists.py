@@ -15,8 +15,8 @@ from pytest_tablebench.metrics._typed_replies import AnswerText, before_note
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, wrong
 from pytest_tablebench.metrics._typed_sentences import other_cells
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
-from pytest_tablebench.metrics._typed_vocabulary import COUNTS
 from pytest_tablebench.metrics._typed_words import (
+    COUNTS,
     denies,
     is_measure_verb,
     is_open,

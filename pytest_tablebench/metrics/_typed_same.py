@@ -19,8 +19,9 @@ from pytest_tablebench.metrics._typed_units import (
     same_currency,
     unit_name,
 )
-from pytest_tablebench.metrics._typed_vocabulary import COUNTED, RATIOS
 from pytest_tablebench.metrics._typed_words import (
+    COUNTED,
+    RATIOS,
     counts_rows,
     is_bounded,
     is_measure_verb,

@@ -9,8 +9,8 @@ from pytest_tablebench.metrics._typed_digits import with_digits
 from pytest_tablebench.metrics._typed_expected import Expected
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, written, wrong
 from pytest_tablebench.metrics._typed_text import CJK, folded, loose_forms, words
-from pytest_tablebench.metrics._typed_vocabulary import CLAUSE
 from pytest_tablebench.metrics._typed_words import (
+    CLAUSE,
     asks_for_change,
     counts_rows,
     direction,

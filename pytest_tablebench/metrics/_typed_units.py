@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, is_currency_sign
-from pytest_tablebench.metrics._typed_vocabulary import (
+from pytest_tablebench.metrics._typed_words import (
     CJK_SCALES,
     CURRENCIES,
     FAMILIES,

@@ -20,7 +20,7 @@ from pytest_tablebench.metrics._typed_units import (
     scale_of,
     unit_name,
 )
-from pytest_tablebench.metrics._typed_vocabulary import (
+from pytest_tablebench.metrics._typed_words import (
     COLUMN_SCALES,
     FILLERS,
     LETTERS,

@@ -12,13 +12,14 @@ from pytest_tablebench.metrics._base import Judgement, Score
 from pytest_tablebench.metrics._typed_replies import AnswerText, read_reply, sentences
 from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, wrong
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
-from pytest_tablebench.metrics._typed_vocabulary import (
+from pytest_tablebench.metrics._typed_words import (
     ALL_VERDICTS,
     FUNCTION_WORDS,
     NO,
     YES,
+    denies,
+    refuses,
 )
-from pytest_tablebench.metrics._typed_words import denies, refuses
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers.content import Message
 

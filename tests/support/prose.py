@@ -50,7 +50,7 @@ QUOTED: frozenset[str] = frozenset(
         "pytest_tablebench/datasets/torr/turl_cta.py",
         "pytest_tablebench/metrics/_rouge_package.py",
         "pytest_tablebench/metrics/_treb.py",
-        "pytest_tablebench/metrics/_typed_vocabulary.py",
+        "pytest_tablebench/metrics/_typed_words.py",
         "pytest_tablebench/models/lexical/rules.py",
         "pytest_tablebench/papers/analyses/contrasts.py",
         "pytest_tablebench/strategies/_icot.py",
