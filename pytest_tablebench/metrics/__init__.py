@@ -17,13 +17,13 @@ if TYPE_CHECKING:
         may_be_unclear,
     )
     from pytest_tablebench.metrics._bleu import corpus_bleu
-    from pytest_tablebench.metrics._postprocess import (
+    from pytest_tablebench.metrics._score import METRICS, begin, score
+    from pytest_tablebench.metrics.replies import (
         POSTPROCESSORS,
         Postprocessor,
         postprocess,
         run_chain,
     )
-    from pytest_tablebench.metrics._score import METRICS, begin, score
 
 __all__ = [
     "JUDGED_PARTS",
@@ -49,7 +49,7 @@ __getattr__ = lazily(
     {
         "_base": ("JUDGED_PARTS", "Judgement", "Metric", "Processed", "Score", "may_be_unclear"),
         "_bleu": ("corpus_bleu",),
-        "_postprocess": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
+        "replies": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
         "_score": ("METRICS", "begin", "score", "Compat"),
     },
 )

@@ -15,8 +15,12 @@ from pytest_tablebench.metrics._f1 import f1_strings
 from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
 from pytest_tablebench.metrics._instructions import treb_instruction
 from pytest_tablebench.metrics._labels import tab_fact, tab_fact_batch, turl, turl_batch
-from pytest_tablebench.metrics._realhit import realhit, realhit_analysis, realhit_structure
-from pytest_tablebench.metrics._realhit_judge import realhit_judged
+from pytest_tablebench.metrics._realhit import (
+    realhit,
+    realhit_analysis,
+    realhit_judged,
+    realhit_structure,
+)
 from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tablebench import tablebench, tablebench_answer
 from pytest_tablebench.metrics._tatqa import tatqa

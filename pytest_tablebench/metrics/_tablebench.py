@@ -11,9 +11,9 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._normal import canonical_number, numbers_as_words
-from pytest_tablebench.metrics._postprocess import plain_text, run_chain
 from pytest_tablebench.metrics._rouge import rouge, rouge_l_of_texts
 from pytest_tablebench.metrics.realhit_numbers import asks_percentage
+from pytest_tablebench.metrics.replies import plain_text, run_chain
 
 _WORD = re.compile(r"[a-z0-9]")
 

@@ -18,7 +18,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with, needs
 from pytest_tablebench.metrics._bleu import sentence_bleu
-from pytest_tablebench.metrics._realhit_judge import UNREADABLE
+from pytest_tablebench.metrics._realhit import UNREADABLE
 from pytest_tablebench.metrics._rouge import common_length, rouge_l
 from pytest_tablebench.metrics._rouge_package import MAX_LETTERS, f_measures, is_affordable
 from pytest_tablebench.metrics.chinese import chinese_words, is_chinese

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.config.compat import COMPAT_MODES
-from pytest_tablebench.metrics._postprocess import plain_text
 from pytest_tablebench.metrics._tablebench import (
     ERRORS,
     answer_items,
@@ -17,6 +16,7 @@ from pytest_tablebench.metrics._tablebench import (
 )
 from pytest_tablebench.metrics.chart_values import same_values, tablebench_verdict
 from pytest_tablebench.metrics.charts import python_block, tablebench_chart
+from pytest_tablebench.metrics.replies import plain_text
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 from tests.conformance.tablebench_summary import Row, overall, published_figures

@@ -10,7 +10,7 @@ import pytest
 from pytest_tablebench.datasets import defaults_of, text_key
 from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._realhit_judge import realhit_judged
+from pytest_tablebench.metrics._realhit import realhit_judged
 from pytest_tablebench.metrics.charts import realhit_chart
 from pytest_tablebench.metrics.steps import Ask, Execute
 from pytest_tablebench.tables.table import Table

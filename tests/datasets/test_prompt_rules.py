@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets.realhitbench._prompts import FORMS, Form, instruction, tree_form
 from pytest_tablebench.datasets.treb.treb import DATASETS
-from pytest_tablebench.metrics._realhit_judge import judge_message
+from pytest_tablebench.metrics._realhit import judge_message
 from pytest_tablebench.metrics._treb import JUDGE
 from pytest_tablebench.strategies import _icot, _programs, _tcot, _treethinker
 from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT

@@ -13,7 +13,7 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics import JUDGED_PARTS, Score
-from pytest_tablebench.metrics._realhit_judge import GPT_EVAL
+from pytest_tablebench.metrics._realhit import GPT_EVAL
 from pytest_tablebench.metrics._treb import JUDGED
 from pytest_tablebench.running.answer import Answer, StepFacts
 from pytest_tablebench.running.builtins import builtin_registry
