@@ -34,6 +34,7 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
+    the_execution,
     the_reply,
 )
 
@@ -148,9 +149,8 @@ class ICoT:
                 state = state.said((yield from asking.go_on(state.text)))
                 continue
             earlier = state.programs[:-1]
-            ran = yield program_step("icot", state.program, frames, task.compat, earlier)
-            if not isinstance(ran, Execution):
-                raise TypeError("a program was answered by a reply")
+            step = program_step("icot", state.program, frames, task.compat, earlier)
+            ran = the_execution((yield step))
             failed = failed or ran.outcome != "ok"
             state = state.ran(observation(ran))
         flags = ("program_failed",) * failed + ("turn_restated",) * asking.restated

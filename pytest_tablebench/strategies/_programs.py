@@ -19,7 +19,14 @@ from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.serializers.program_tables import frame_csv, frame_text
 from pytest_tablebench.strategies._replies import python_blocks, runnable
-from pytest_tablebench.strategies.base import Conversation, Said, Task, system_message, the_reply
+from pytest_tablebench.strategies.base import (
+    Conversation,
+    Said,
+    Task,
+    system_message,
+    the_execution,
+    the_reply,
+)
 from pytest_tablebench.tables.table import Table
 
 PATH = "/mnt/tmp.csv"
@@ -112,9 +119,7 @@ class PoT:
         if not blocks:
             return Said("", ("no_program",))
         code = runnable(blocks[-1].code, task.compat)
-        ran = yield program_step("pot", code, frames, task.compat)
-        if not isinstance(ran, Execution):
-            raise TypeError("a program was answered by a reply")
+        ran = the_execution((yield program_step("pot", code, frames, task.compat)))
         return Said(observation(ran), () if ran.outcome == "ok" else ("program_failed",))
 
 

@@ -43,9 +43,8 @@ class TableText:
 
 def table_text(
     mode: Mode,
+    written: str,
     *,
-    markdown: str,
-    html: str,
     shape: tuple[int, int] | None,
     header_rows: int | None,
     context: int,
@@ -58,9 +57,8 @@ def table_text(
     inside cells. `fixed` counts tokens and leaves out whole rows.
 
     Arguments:
-        mode: whether to show Markdown or HTML.
-        markdown: the table as Markdown.
-        html: the table as HTML.
+        mode: whether the table is Markdown or HTML.
+        written: the table.
         shape: the numbers of rows and columns; None if the table could not be read. The text is
             then shown whole.
         header_rows: the number of header rows; None counts as 1.
@@ -68,7 +66,6 @@ def table_text(
         compat: see above.
         count_tokens: returns the number of tokens of a text; by default one per four characters.
     """
-    written = html if mode == "TCoT_html" else markdown
     if shape is None:
         return TableText(written)
     head = 1 if header_rows is None else header_rows
@@ -175,8 +172,7 @@ class TCoT:
                 return content
             shown = table_text(
                 mode,
-                markdown=content,
-                html=content,
+                content,
                 shape=table.shape,
                 header_rows=len(table.header_rows) + 1,
                 context=task.params.get("context", UNBOUNDED),

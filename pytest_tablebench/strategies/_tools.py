@@ -14,7 +14,7 @@ from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content, to_columns
 from pytest_tablebench.serializers.content import ToolCall, ToolResult
 from pytest_tablebench.serializers.program_tables import Columns, columns_of
-from pytest_tablebench.strategies._programs import observation, runner_text
+from pytest_tablebench.strategies._programs import frame_names, observation, runner_text
 from pytest_tablebench.strategies._replies import runnable
 from pytest_tablebench.strategies.base import (
     Conversation,
@@ -22,6 +22,7 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
+    the_execution,
     the_reply,
 )
 from pytest_tablebench.tables.table import Table
@@ -206,7 +207,7 @@ class Tools:
         turns = task.params.get("turns", TURNS)
         # A perturbation may hide the tables.
         visible = [table for table in task.tables if task.show is None or task.show(table)]
-        names = {id(table): f"df{n if n > 1 else ''}" for n, table in enumerate(visible, start=1)}
+        names = {id(table): name for name, table in frame_names(visible, "fixed").items()}
         tables = ToolTables({names[id(table)]: columns_of(SameTable(table)) for table in visible})
         offered = {name: tool for name, tool in self.tools.items() if tool.is_installed}
         calls = _Calls(offered, tables)
@@ -279,9 +280,7 @@ class _Calls:
         self._counts[tool.name] += 1
         arguments = tool.read(call.arguments)
         earlier = self._earlier[tool.name]
-        ran = yield tool.run(self._tables, arguments, earlier)
-        if not isinstance(ran, Execution):
-            raise TypeError("a program was answered by a reply")
+        ran = the_execution((yield tool.run(self._tables, arguments, earlier)))
         earlier.append(arguments)
         if ran.outcome == "ok":
             return ran.output or "[no output]"

@@ -217,6 +217,13 @@ def the_reply(outcome: Reply | Execution) -> Reply:
     return outcome
 
 
+def the_execution(outcome: Reply | Execution) -> Execution:
+    """Return the outcome of a program. Raises `TypeError` for a reply."""
+    if not isinstance(outcome, Execution):
+        raise TypeError("a program was answered by a reply")
+    return outcome
+
+
 def system_message(form: AnswerForm, instruction: str) -> tuple[Message, ...]:
     """Return a strategy's system message: the dataset's, or else `instruction`; () if empty."""
     text = instruction if form.system is None else form.system

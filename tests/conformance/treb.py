@@ -161,8 +161,7 @@ def replay_table_text(record: Record) -> list[str]:
     shape = record["frame_shape"]
     found = table_text(
         record["mode"],
-        markdown=record["markdown"],
-        html=record["html"],
+        record["html" if record["mode"] == "TCoT_html" else "markdown"],
         shape=None if shape is None else tuple(shape),
         header_rows=record["header_rows"],
         context=record["context_length"],

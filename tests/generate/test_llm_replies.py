@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.generate.llm import replies
 from pytest_tablebench.generate.llm.prompts import (
     SUBTASKS,
+    About,
     _data,
     ask_for_pairs,
     read_table,
@@ -217,7 +218,8 @@ def test_every_subtask_has_its_words_in_both_languages(language: str) -> None:
         shows = shown(table, subtask, language)
         assert "|1|{x}|" in shows
         assert "T {y}" in shows
-        told, asked = ask_for_pairs(shows, subtask, language, 3, "m").messages
+        context = About(table, "", subtask, language, shows, set())
+        told, asked = ask_for_pairs(context, 3, "m").messages
         assert asked.content == shows
         assert '{"pairs": [{"question": "...", "answer": ' in str(told.content)
     for marks in words["discriminator"]:

@@ -25,7 +25,7 @@ def html(rows: int, head: bool = True, body: bool = True) -> str:
 def shown(mode: Mode, given: str, rows: int | None, **more: Any) -> TableText:
     facts: dict[str, Any] = {"header_rows": 1, "context": 4000, **more}
     shape = None if rows is None else (rows, facts.pop("columns", 1))
-    return table_text(mode, markdown=given, html=given, shape=shape, **facts)
+    return table_text(mode, given, shape=shape, **facts)
 
 
 @pytest.mark.parametrize("compat", COMPAT_MODES)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_tablebench.errors import TableError
@@ -119,48 +120,63 @@ def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str
     return shows
 
 
-def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: str) -> Ask:
-    """Return the request for `count` pairs; `shows` is the table with the kind of question."""
-    expected = _likely_pairs(subtask, language, count)
-    return ask_model(_generator(subtask, language, count), shows, model, expected)
+@dataclass(frozen=True)
+class About:
+    """A table and a kind of questions about it.
+
+    Arguments:
+        table, digest: the table.
+        subtask, language: the kind of questions.
+        shows: table and kind as models receive them.
+        seen: the questions of the table, in the form for comparisons.
+    """
+
+    table: Table
+    digest: str
+    subtask: str
+    language: str
+    shows: str
+    seen: set[str]
+
+    @property
+    def metric(self) -> str:
+        """The kind of answer."""
+        return SUBTASKS[self.subtask]["metric"]
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The texts of prompts in the language."""
+        return _data(self.language)
 
 
-def _likely_pairs(subtask: str, language: str, count: int) -> dict[str, Any]:
+def ask_for_pairs(context: About, count: int, model: str) -> Ask:
+    """Return the request for `count` pairs."""
+    expected = _likely_pairs(context, count)
+    return ask_model(_generator(context, count), context.shows, model, expected)
+
+
+def _likely_pairs(context: About, count: int) -> dict[str, Any]:
     """Return valid pairs, with about 150 characters of question and 30 of answer each."""
-    metric = SUBTASKS[subtask]["metric"]
     answers: dict[str, Any] = {
         "number": 1234567.5,
         "list": [f"answer {index}" for index in range(4)],
-        "yes_no": yes_no(language)[0],
+        "yes_no": yes_no(context.language)[0],
     }
-    question = f"{subtask} {'and some words ' * 8}"
-    return {
-        "pairs": [
-            {"question": f"{question} {number}", "answer": answers.get(metric, "an answer " * 3)}
-            for number in range(count)
-        ]
-    }
+    question = f"{context.subtask} {'and some words ' * 8}"
+    answer = answers.get(context.metric, "an answer " * 3)
+    numbers = range(count)
+    return {"pairs": [{"question": f"{question} {n}", "answer": answer} for n in numbers]}
 
 
-def _generator(subtask: str, language: str, count: int) -> str:
-    words = _data(language)
-    shape = words["shapes"][SUBTASKS[subtask]["metric"]]
-    return str(words["generator"].format(count=count, shape=shape))
+def _generator(context: About, count: int) -> str:
+    shape = context.words["shapes"][context.metric]
+    return str(context.words["generator"].format(count=count, shape=shape))
 
 
-def ask_for_revision(
-    shows: str,
-    subtask: str,
-    language: str,
-    history: Sequence[tuple[Draft, Attack]],
-    model: str,
-) -> Ask:
+def ask_for_revision(context: About, history: Sequence[tuple[Draft, Attack]], model: str) -> Ask:
     """Return the request for a better pair, after all pairs and attacks so far."""
-    words = _data(language)
-    messages = [
-        Message("system", _generator(subtask, language, 1).strip()),
-        Message("user", shows),
-    ]
+    first, words = ask_for_pairs(context, 1, model), context.words
+    messages = [*first.messages]
     for draft, attack in history:
         items = list(draft.answers) if len(draft.answers) > 1 else draft.answers[0]
         pair = {"pairs": [{"question": draft.question, "answer": items}]}
@@ -170,22 +186,19 @@ def ask_for_revision(
             Message("assistant", json.dumps(pair, ensure_ascii=False)),
             Message("user", revise.strip()),
         ]
-    expected = json.dumps(_likely_pairs(subtask, language, 1), ensure_ascii=False)
-    return Ask(tuple(messages), model, expected)
+    return replace(first, messages=tuple(messages))
 
 
-def ask_for_attack(
-    shows: str, draft: Draft, language: str, model: str, *, is_last: bool = False
-) -> Ask:
+def ask_for_attack(context: About, draft: Draft, model: str, *, is_last: bool = False) -> Ask:
     """Return the request to a critic for faults of a pair.
 
     A plan expects a fault, and none in the last turn: so it prices the most possible requests.
     """
-    words = _data(language)
     expected = {**dict.fromkeys(POINTS, True), "fault": ""}
     if not is_last:
         expected |= {POINTS[-1]: False, "fault": "some words " * 18}
-    return ask_model(words["critic"].format(), _drafted(shows, draft, language), model, expected)
+    instructions = context.words["critic"].format()
+    return ask_model(instructions, _drafted(context, draft), model, expected)
 
 
 def ask_solver(
@@ -219,17 +232,16 @@ def ask_solver(
     return ask_model(instructions, content, model, expected)
 
 
-def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
+def ask_for_marks(context: About, draft: Draft, number: int, model: str) -> Ask:
     """Return the request for marks to a discriminator, by its number from 0."""
-    instructions = _data(language)["discriminator"][number].format()
+    instructions = context.words["discriminator"][number].format()
     expected = dict.fromkeys(MARKS, FULL)
-    return ask_model(instructions, _drafted(shows, draft, language), model, expected)
+    return ask_model(instructions, _drafted(context, draft), model, expected)
 
 
-def _drafted(shows: str, draft: Draft, language: str) -> str:
-    answer = " | ".join(draft.answers)
-    words = _data(language)
-    return str(words["draft"].format(shown=shows, question=draft.question, answer=answer))
+def _drafted(context: About, draft: Draft) -> str:
+    answer, form = " | ".join(draft.answers), context.words["draft"]
+    return str(form.format(shown=context.shows, question=draft.question, answer=answer))
 
 
 def ask_model(

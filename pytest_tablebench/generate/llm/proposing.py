@@ -15,6 +15,7 @@ from functools import partial
 from pytest_tablebench.generate.llm.prompts import (
     SOLVERS,
     SUBTASKS,
+    About,
     ask_for_attack,
     ask_for_marks,
     ask_for_pairs,
@@ -60,30 +61,6 @@ TURNS = 3
 
 COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] in KINDS}
 """Subtasks with comparable answers; prose answers allow no majority."""
-
-
-@dataclass(frozen=True)
-class About:
-    """A table and a kind of questions about it.
-
-    Arguments:
-        table, digest: the table.
-        subtask, language: the kind of questions.
-        shows: table and kind as models receive them.
-        seen: the questions of the table, in the form for comparisons.
-    """
-
-    table: Table
-    digest: str
-    subtask: str
-    language: str
-    shows: str
-    seen: set[str]
-
-    @property
-    def metric(self) -> str:
-        """The kind of answer."""
-        return SUBTASKS[self.subtask]["metric"]
 
 
 @dataclass(frozen=True)
@@ -142,15 +119,7 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
             shows = shown(table, subtask, language)
             abouts.append(About(table, digest, subtask, language, shows, seen))
         replies = yield [
-            reply_text(
-                ask_for_pairs(
-                    context.shows,
-                    context.subtask,
-                    context.language,
-                    counts[context.subtask],
-                    self._model,
-                )
-            )
+            reply_text(ask_for_pairs(context, counts[context.subtask], self._model))
             for context in abouts
         ]
         return digest, [
@@ -225,7 +194,7 @@ class MarkedQuestion:
     def __call__(self, context: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
         """Examine a question."""
         replies = yield [
-            reply_text(ask_for_marks(context.shows, draft, context.language, number, model))
+            reply_text(ask_for_marks(context, draft, number, model))
             for number, model in enumerate(self.discriminators)
         ]
         for reply in values_of(replies):
@@ -256,9 +225,7 @@ class AttackedQuestion:
             if history:
                 draft = yield from self._revised(context, history)
             reply = yield from reply_text(
-                ask_for_attack(
-                    context.shows, draft, context.language, self.critic, is_last=turn == TURNS
-                )
+                ask_for_attack(context, draft, self.critic, is_last=turn == TURNS)
             )
             attack = read_attack(reply)
             if not attack.points:
@@ -272,10 +239,7 @@ class AttackedQuestion:
     def _revised(
         self, context: About, history: Sequence[tuple[Draft, Attack]]
     ) -> Conversation[Draft]:
-        step = ask_for_revision(
-            context.shows, context.subtask, context.language, history, self.model
-        )
-        reply = yield from reply_text(step)
+        reply = yield from reply_text(ask_for_revision(context, history, self.model))
         pairs = read_drafts(reply)
         if len(pairs) != 1:
             raise RefusedError("revision is not one question")
