@@ -91,7 +91,7 @@ def _capitals(text: str) -> Counter[str]:
     return Counter(re.findall("[A-Z]", text))
 
 
-def _near(prediction: str, reference: str, tolerance: float | None) -> bool:
+def _near(prediction: str, reference: str | float, tolerance: float | None) -> bool:
     if tolerance is None:
         return False
     try:
@@ -211,7 +211,7 @@ def treb(
     for name in scores:
         if name != JUDGED:
             parts[name] = _PLAIN[name](prediction, references, compat="fixed").value
-    if "em" in parts and _equals_number(text, number):
+    if "em" in parts and number is not None and _near(text.replace(",", ""), number, TOLERANCE):
         parts["em"] = 1.0
     # For such answers the published code silently counts 0, or reads the model's thinking.
     flags = [*oddities(text)] if text.strip() else ["empty_prediction"]
@@ -243,16 +243,6 @@ _PLAIN: Mapping[str, Callable[..., Score]] = {
     "bleu": treb_bleu,
     "rougeL": treb_rouge,
 }
-
-
-def _equals_number(prediction: str, number: float | None) -> bool:
-    if number is None:
-        return False
-    try:
-        predicted = float(prediction.strip().replace(",", ""))
-    except ValueError:
-        return False
-    return isclose(predicted, number, rel_tol=0, abs_tol=TOLERANCE)
 
 
 def _add_marks(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.metrics._typed_same import (
     Decision,
     Surroundings,
+    Terms,
     compared,
     unclear,
     wrong,
@@ -18,7 +18,6 @@ from pytest_tablebench.metrics._typed_same import (
 from pytest_tablebench.metrics._typed_text import folded, loose_forms, spellings, unwrapped, words
 from pytest_tablebench.metrics._typed_words import (
     VERDICTS,
-    says_nothing_more,
     unexplained,
 )
 from pytest_tablebench.metrics.typed_dates import Moment, Period, read_moment, read_period
@@ -26,7 +25,7 @@ from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table_file import SameTable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.tables.table import Table
+    pass
 
 _ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|el|los|las|il|lo|gli|het|de|l')\s+|^l'")
 _RANK = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
@@ -35,41 +34,6 @@ _MOST_ROWS = 2_000
 
 _FOURS = re.compile(r"[1-9]\d{0,3},\d{4}")
 _AGES = frozenset({"years", "year", "jahre", "ans", "points", "percent"})
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How the answers of a question are written.
-
-    Arguments:
-        tolerance: of numbers: `0.5`, or `2%` of the expected number.
-        unit: of the expected number, if its text has none.
-        decimal: the column's decimal sign, "." or ",".
-        day_first: whether `5/3/2024` is in March; None if the column does not show it.
-        percent: "points" or "share" if the column is in percent and the answer has no sign.
-        aliases: for an expected text, other texts that are equally right.
-        question: the question's text; a reply may repeat it.
-        tables: the question's tables; a sentence that names two cells of a column has two answers.
-    """
-
-    tolerance: str = ""
-    unit: str = ""
-    decimal: str = "."
-    day_first: bool | None = None
-    percent: str = ""
-    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    question: str = ""
-    tables: Sequence[Table] = ()
-
-    @property
-    def other_decimal(self) -> str:
-        """The sign that is not the column's decimal sign."""
-        return "," if self.decimal == "." else "."
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the tables' columns."""
-        return tuple(str(name) for table in self.tables for name in table.header)
 
 
 @dataclass(frozen=True)
@@ -120,18 +84,8 @@ class Expected:
     @cached_property
     def around(self) -> Surroundings:
         """The question and the columns around the answer."""
-        terms = self.terms
-        return Surroundings(
-            terms.question,
-            self.names,
-            (*self.names, *self._key_names),
-            terms.names,
-            lambda: self.cells,
-            terms.unit,
-            terms.tolerance,
-            terms.percent,
-            terms.decimal,
-        )
+        names = self.names
+        return Surroundings(self.terms, names, (*names, *self._key_names), lambda: self.cells)
 
     def equals_text(self, text: str) -> bool:
         """Return whether a whole text is the answer, except for wraps and a full stop."""
@@ -161,7 +115,7 @@ class Expected:
         if self.is_form(text) or self.is_form(_ARTICLE.sub("", plain)):
             return True
         label, colon, rest = plain.partition(":")
-        if colon and says_nothing_more(words(label), self.around.words):
+        if colon and not self.unexplained(label):
             return any(map(self.is_form, unwrapped(rest)))
         first, _, last = plain.rpartition(" ")
         if first[-1:].isdigit() and last in _AGES and first in self.spellings:

@@ -17,8 +17,8 @@ from pytest_tablebench.metrics._typed_sentences import other_cells
 from pytest_tablebench.metrics._typed_text import folded, unwrapped, words
 from pytest_tablebench.metrics._typed_words import (
     COUNTS,
+    MEASURE_VERBS,
     denies,
-    is_measure_verb,
     is_open,
     refuses,
     unexplained,
@@ -111,7 +111,7 @@ class Items:
         around = self.items[0].around
         rest = unexplained(words(plain), around.words) if around.words else ()
         return all(
-            is_measure_verb(word) or word in {str(len(self.items)), *_count_words(len(self.items))}
+            word in MEASURE_VERBS or word in {str(len(self.items)), *_count_words(len(self.items))}
             for word in rest
         )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_tablebench.metrics._typed_text import folded, words
 from pytest_tablebench.metrics._typed_units import (
@@ -21,16 +21,19 @@ from pytest_tablebench.metrics._typed_units import (
 )
 from pytest_tablebench.metrics._typed_words import (
     COUNTED,
+    MEASURE_VERBS,
     RATIOS,
     counts_rows,
     is_bounded,
-    is_measure_verb,
     is_question,
     question_words,
     unexplained,
 )
 from pytest_tablebench.metrics.typed_columns import unit_in_brackets, unit_in_name
 from pytest_tablebench.metrics.typed_numbers import Quantity, numbers_in, read_quantity
+
+if TYPE_CHECKING:
+    from pytest_tablebench.tables.table import Table
 
 _IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,20})[)\]）】]")
 _HOW_MANY = re.compile(
@@ -77,54 +80,79 @@ def wrong(why: str) -> Decision:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """How the answers of a question are written.
+
+    Arguments:
+        tolerance: of numbers: `0.5`, or `2%` of the expected number.
+        unit: of the expected number, if its text has none.
+        decimal: the column's decimal sign, "." or ",".
+        day_first: whether `5/3/2024` is in March; None if the column does not show it.
+        percent: "points" or "share" if the column is in percent and the answer has no sign.
+        aliases: for an expected text, other texts that are equally right.
+        question: the question's text; a reply may repeat it.
+        tables: the question's tables; a sentence that names two cells of a column has two answers.
+    """
+
+    tolerance: str = ""
+    unit: str = ""
+    decimal: str = "."
+    day_first: bool | None = None
+    percent: str = ""
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    question: str = ""
+    tables: Sequence[Table] = ()
+
+    @property
+    def other_decimal(self) -> str:
+        """The sign that is not the column's decimal sign."""
+        return "," if self.decimal == "." else "."
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tables' columns."""
+        return tuple(str(name) for table in self.tables for name in table.header)
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """The question and the columns around an expected number, which name its unit.
 
     Arguments:
-        question: the question's text.
+        terms: of the question.
         names: the names of the columns with the answer.
         context_names: these, and the names of columns with a cell that the question names.
-        all_names: the names of all columns.
         cells: returns the cells of the columns with the answer.
-        unit: of the expected number, if its text has none.
-        tolerance: the largest difference: `0.5`, or `2%` of the expected number; "" for none.
-        percent: "points" or "share" for a column in percent and an answer without the sign.
-        decimal: the column's decimal sign.
     """
 
-    question: str = ""
-    names: tuple[str, ...] = ()
-    context_names: tuple[str, ...] = ()
-    all_names: tuple[str, ...] = ()
-    cells: Callable[[], Collection[str]] = tuple
-    unit: str = ""
-    tolerance: str = ""
-    percent: str = ""
-    decimal: str = "."
+    terms: Terms
+    names: tuple[str, ...]
+    context_names: tuple[str, ...]
+    cells: Callable[[], Collection[str]]
 
     @cached_property
     def folded_question(self) -> str:
         """The folded question."""
-        return folded(self.question[:4_000])
+        return folded(self.terms.question[:4_000])
 
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of the question and of the columns' names."""
-        return frozenset(question_words(self.question, self.context_names))
+        return frozenset(question_words(self.terms.question, self.context_names))
 
     @cached_property
     def column(self) -> Unit:
         """The unit of the column."""
-        return unit_in_brackets(self.unit) if self.unit else Unit()
+        return unit_in_brackets(self.terms.unit) if self.terms.unit else Unit()
 
     @cached_property
     def _units_in_names(self) -> tuple[Unit, ...]:
-        return tuple(map(unit_in_name, self.names or self.all_names))
+        return tuple(map(unit_in_name, self.names or self.terms.names))
 
     @cached_property
     def units(self) -> frozenset[str]:
         """The units in brackets behind the names of columns."""
-        names = self.names or self.all_names
+        names = self.names or self.terms.names
         matches = (match[1] for name in names for match in _IN_BRACKETS.finditer(name[:200]))
         return frozenset(unit.name for unit in map(unit_in_brackets, matches) if unit.scale == 1)
 
@@ -132,10 +160,12 @@ class Surroundings:
     def currencies(self) -> frozenset[str]:
         """The currencies that the question, the column's name or its cells name."""
         named = {self.column.name, *self.units, *(unit.name for unit in self._units_in_names)}
-        for text in (self.question, *(self.names or self.all_names)):
+        for text in (self.terms.question, *(self.names or self.terms.names)):
             parts = re.findall(r"[^\s\d(),;:?!._]+", text[:4_000])
             named |= {unit_name(part) for part in parts if part.casefold() not in _VERBS}
-        numbers = (read_quantity(cell, self.decimal) for cell in sorted(self.cells())[:_CELLS])
+        numbers = (
+            read_quantity(cell, self.terms.decimal) for cell in sorted(self.cells())[:_CELLS]
+        )
         named |= {number.unit for number in numbers if number is not None}
         return frozenset(name for name in named if is_currency(name))
 
@@ -151,7 +181,7 @@ class Surroundings:
 
         The columns of other cells have none for `How many ...`.
         """
-        names = self.names or (() if self.is_count else self.all_names)
+        names = self.names or (() if self.is_count else self.terms.names)
         units = {name: unit_in_name(name).scale for name in names}
         others = [folded(name) for name, scale in units.items() if scale == 1]
         text = " ".join([self.folded_question, *others])
@@ -171,7 +201,7 @@ class Surroundings:
 
     def explains(self, noun: str) -> bool:
         """Return whether a noun behind a number says only what is counted."""
-        parts = [word for word in words(noun) if not is_measure_verb(word)]
+        parts = [word for word in words(noun) if word not in MEASURE_VERBS]
         is_noun = noun[:1].isalpha() and (len(noun) > 2 or not noun.isascii())
         is_other = is_bounded(noun, 0, 0) or is_question(noun) or counts_rows(noun, self.words)
         if not is_noun or is_other or not 0 < len(parts) <= _LONGEST_NOUN:
@@ -189,14 +219,15 @@ class Surroundings:
 def compared(reply: Quantity, expected: Quantity, around: Surroundings) -> Decision:
     """Decide whether a number is the expected one; its unit may be missing, but not different."""
     comparison = f"read {written(reply)}, expected {written(expected)}"
-    room = Fraction(around.tolerance.strip().removesuffix("%") or 0)
-    if around.tolerance.strip().endswith("%"):
+    tolerance, percent = around.terms.tolerance.strip(), around.terms.percent
+    room = Fraction(tolerance.removesuffix("%") or 0)
+    if tolerance.endswith("%"):
         room *= abs(expected.value) / 100
     name = expected.unit or around.column.name
     value, scale = expected.value, expected.scale
     is_bare = not reply.unit and reply.scale == 1
-    if around.percent and not expected.unit:
-        if around.percent == "share":
+    if percent and not expected.unit:
+        if percent == "share":
             if is_bare and abs(reply.value - value) <= room:
                 return RIGHT
             value, room = value * 100, room * 100

@@ -11,13 +11,13 @@ from pytest_tablebench.metrics._typed_same import RIGHT, Decision, unclear, writ
 from pytest_tablebench.metrics._typed_text import CJK, folded, loose_forms, words
 from pytest_tablebench.metrics._typed_words import (
     CLAUSE,
+    MEASURE_VERBS,
     asks_for_change,
     counts_rows,
     direction,
     directions,
     is_bounded,
     is_hedged,
-    is_measure_verb,
     is_open,
     is_question,
     is_word,
@@ -90,12 +90,8 @@ def _by_numbers(expected: Expected, parts: Sequence[str]) -> Decision | None:
         if not _PLACE.search(place[1][: place[2]])
     ]
     claims = [
-        place
-        for place in places
-        if (place[0].value, place[0].scale) not in amounts
-        and not _PLACE.search(place[1][: place[2]])
-    ]
-    claims = claims or [place for place in places if not _PLACE.search(place[1][: place[2]])]
+        place for place in places if (place[0].value, place[0].scale) not in amounts
+    ] or places
     if not claims:
         return None
     decisions = [_of_claim(expected, *claim) for claim in claims]
@@ -214,7 +210,7 @@ def _unexplained_around(expected: Expected, before: str, after: str) -> list[str
     extra = [
         word
         for word in expected.unexplained(re.sub(r"\d[\d.,]*", " ", rest))
-        if not is_measure_verb(word)
+        if word not in MEASURE_VERBS
     ]
     if expected.around.is_count and (listing := _LISTING.search(after)):
         listed_words = expected.all_words & set(words(after[listing.start() :]))
@@ -344,7 +340,7 @@ def _extra_words(expected: Expected, before: str, after: str) -> list[str]:
         word
         for word in expected.unexplained(rest)
         if word not in explained and (not word.isdecimal() or _YEAR.fullmatch(word))
-        if not is_measure_verb(word)
+        if word not in MEASURE_VERBS
     ]
 
 

@@ -82,7 +82,7 @@ _CHANGED = re.compile(rf"\b(?:{_ANY.changed})|变化|变动|差")
 _WORDS = {name: _phrases(text) for name, text in _LISTS["words"].items()}
 FUNCTION_WORDS = frozenset(_WORDS["function"])
 """Words that add nothing to an answer."""
-_MEASURE_VERBS = frozenset(_WORDS["measuring"])
+MEASURE_VERBS = frozenset(_WORDS["measuring"])
 """Verbs and adjectives that link a subject to its number, and claim nothing else."""
 COUNTED = frozenset(_WORDS["counted"])
 """Nouns and measure words that say only that something is counted."""
@@ -244,16 +244,6 @@ def unexplained(rest: Sequence[str], question: Collection[str]) -> list[str]:
         and not (len(word) >= 4 and word[:4] in stems)
         and groups.isdisjoint(_SYNONYMS.get(word, ()))
     ]
-
-
-def says_nothing_more(rest: Sequence[str], question: Collection[str]) -> bool:
-    """Return whether the words around an answer are the question's words or function words."""
-    return not unexplained(rest, question)
-
-
-def is_measure_verb(word: str) -> bool:
-    """Return whether a word links a subject to its number: `weighs`, `costs`."""
-    return word in _MEASURE_VERBS
 
 
 _LINKS = "is|are|was|were|be|named|called|ist|sind|war|waren|heißt|est|sont|était|es|son|è|é|:|："

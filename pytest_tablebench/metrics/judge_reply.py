@@ -68,11 +68,7 @@ def read_judgement(reply: str, prediction: str | None) -> Judged:
     """
     if not prediction:
         return Judged("empty_prediction")
-    return _judged(_last_boxed(_WRITTEN_BOX.sub(_opening, after_thinking(reply))))
-
-
-def _opening(_: re.Match[str]) -> str:
-    return _BOX
+    return _judged(_last_boxed(_WRITTEN_BOX.sub(lambda _: _BOX, after_thinking(reply))))
 
 
 def published_judgement(reply: str, prediction: str | None) -> Judged:

@@ -10,10 +10,10 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score, may_be_unclear
 from pytest_tablebench.metrics._rouge import rouge
-from pytest_tablebench.metrics._typed_expected import Expected, Terms
+from pytest_tablebench.metrics._typed_expected import Expected
 from pytest_tablebench.metrics._typed_judge import decide
 from pytest_tablebench.metrics._typed_replies import read_reply
-from pytest_tablebench.metrics._typed_same import unclear
+from pytest_tablebench.metrics._typed_same import Terms, unclear
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
 from pytest_tablebench.metrics._typed_words import (

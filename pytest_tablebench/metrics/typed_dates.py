@@ -151,7 +151,7 @@ def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
             if number is None:
                 continue
             month, day = number, int(parts.get("day") or 0)
-        year = two_digit_year(parts["year"].lstrip("'"))
+        year = _year(parts["year"].lstrip("'"))
         try:
             dt.date(year, month, day or 1)
         except ValueError:
@@ -228,12 +228,8 @@ def read_period(text: str) -> Period | None:
 
 
 def _year(text: str) -> int:
-    return int(text) + (0 if len(text) == 4 else 1900 if int(text) > 68 else 2000)
-
-
-def two_digit_year(text: str) -> int:
     """Return a year of four digits or two: `24` is 2024, `98` is 1998."""
-    return _year(text)
+    return int(text) + (0 if len(text) == 4 else 1900 if int(text) > 68 else 2000)
 
 
 @cache
