@@ -11,10 +11,9 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Judgement, Metric, Score
 from pytest_tablebench.metrics._bleu import bleu
 from pytest_tablebench.metrics._exact_match import exact_match, facts
-from pytest_tablebench.metrics._f1 import f1_strings
+from pytest_tablebench.metrics._f1 import f1_strings, tab_fact, tab_fact_batch, turl, turl_batch
 from pytest_tablebench.metrics._fin_qa import fin_qa, fin_qa_value
 from pytest_tablebench.metrics._instructions import treb_instruction
-from pytest_tablebench.metrics._labels import tab_fact, tab_fact_batch, turl, turl_batch
 from pytest_tablebench.metrics._realhit import (
     realhit,
     realhit_analysis,
