@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -94,14 +94,11 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
     Candidates without marks come last.
     """
 
-    def place(candidate: Candidate) -> tuple[float, float]:
-        return (
-            (-1.0, -1.0)
-            if candidate.final is None or candidate.score is None
-            else (candidate.final, candidate.score)
-        )
+    def marks(candidate: Candidate) -> tuple[float, float]:
+        score = -1.0 if candidate.score is None else candidate.score
+        return max(score * len(candidate.models), -1.0), score
 
-    return sorted(candidates, key=place, reverse=True)
+    return sorted(candidates, key=marks, reverse=True)
 
 
 class ReviewFile:
@@ -251,11 +248,9 @@ class Review:
 
     def pairs(self, criterion: str) -> list[tuple[bool, bool]]:
         """Return the marks of both reviewers for a criterion, for questions that both marked."""
-        marks = ((first[criterion], other[criterion]) for first, other in self._marks())
+        all_marks = (question.marks for question in self.questions)
+        marks = ((first[criterion], other[criterion]) for first, other in all_marks)
         return [(first, other) for first, other in marks if first is not None and other is not None]
-
-    def _marks(self) -> Iterator[tuple[Marks, Marks]]:
-        return (question.marks for question in self.questions)
 
 
 def read_review(folder: Path) -> Review:

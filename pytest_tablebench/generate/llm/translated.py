@@ -46,7 +46,7 @@ _OTHER = {"en": "zh", "zh": "en"}
 _LISTS = {"list", "ordered_list"}
 
 
-class _Question(Protocol):
+class _AnsweredQuestion(Protocol):
     """A question of a dataset folder; see `datasets.folder`."""
 
     @property
@@ -101,7 +101,7 @@ class _Both:
     words: _Translations
 
 
-class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
+class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
     """Translates the questions of one table after the other.
 
     Each question is translated, and translated back by an independent call. A solver answers the
@@ -121,7 +121,7 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
         *,
         model: str,
         solver: str,
-        questions: Mapping[str, Sequence[_Question]],
+        questions: Mapping[str, Sequence[_AnsweredQuestion]],
         to: str,
         threshold: float = 1.0,
     ) -> None:
@@ -133,7 +133,7 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
         self,
         table: Table,
         tally: Tally,  # noqa: ARG002 - no question is rejected before its check
-    ) -> Conversation[tuple[str, list[tuple[_Both, _Question]]]]:
+    ) -> Conversation[tuple[str, list[tuple[_Both, _AnsweredQuestion]]]]:
         """Translate the words of a table."""
         questions = self._questions[table.name or ""]
         try:
@@ -149,13 +149,13 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
 
     def check(
         self,
-        proposal: tuple[_Both, _Question],
+        proposal: tuple[_Both, _AnsweredQuestion],
         course: Counter[str],  # noqa: ARG002
     ) -> Conversation[Pair]:
         """Translate a question, translate it back, and let the solver answer both."""
         return self._pair(*proposal)
 
-    def keep(self, proposal: tuple[_Both, _Question], checked: Pair) -> Pair:  # noqa: ARG002
+    def keep(self, proposal: tuple[_Both, _AnsweredQuestion], checked: Pair) -> Pair:  # noqa: ARG002
         """Return the translated question."""
         return checked
 
@@ -175,7 +175,7 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
             raise RefusedError("two texts have become one")
         return _Translations(dict(zip(texts, translations, strict=True)))
 
-    def _pair(self, both: _Both, question: _Question) -> Conversation[Pair]:
+    def _pair(self, both: _Both, question: _AnsweredQuestion) -> Conversation[Pair]:
         words = both.words
         texts = [question.text, *_own_words(question, words)]
         reply = yield from reply_text(
@@ -194,7 +194,7 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
         return self._made(both.other, question, translated, answers, translations)
 
     def _require_solved(
-        self, both: _Both, question: _Question, translated: str, answers: tuple[str, ...]
+        self, both: _Both, question: _AnsweredQuestion, translated: str, answers: tuple[str, ...]
     ) -> Conversation[None]:
         """Raise `RefusedError` unless a solver is right in both languages; raises `ModelError`."""
         translations = both.words.back().inside(translated)
@@ -216,7 +216,7 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
     def _made(
         self,
         other: Table,
-        question: _Question,
+        question: _AnsweredQuestion,
         translated: str,
         answers: tuple[str, ...],
         translations: Mapping[str, str],
@@ -241,7 +241,9 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
             },
         )
 
-    def _answers(self, question: _Question, translations: Mapping[str, str]) -> tuple[str, ...]:
+    def _answers(
+        self, question: _AnsweredQuestion, translations: Mapping[str, str]
+    ) -> tuple[str, ...]:
         if question.context["kind"] == "yes_no":
             yes, no = yes_no(self._to)
             says_yes = typed_answer(question.answers[0], [yes], kind="yes_no").value == 1.0
@@ -249,7 +251,12 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
         return tuple(translations.get(answer, answer) for answer in question.answers)
 
     def _to_solver(
-        self, table: Table, question: _Question, text: str, number: int, answers: Sequence[str]
+        self,
+        table: Table,
+        question: _AnsweredQuestion,
+        text: str,
+        number: int,
+        answers: Sequence[str],
     ) -> Ask:
         """Return a request to the solver: number 0 is the translation, 1 the back translation."""
         return ask_solver(
@@ -264,7 +271,11 @@ class Translator(CheckedQuestions[tuple[_Both, _Question], Pair]):
 
 
 def _is_right(
-    reply: str, expected: Sequence[str], question: _Question, language: str, threshold: float
+    reply: str,
+    expected: Sequence[str],
+    question: _AnsweredQuestion,
+    language: str,
+    threshold: float,
 ) -> bool:
     """Return whether a solver's reply is right, by the rules of a run.
 
@@ -279,7 +290,7 @@ def _is_right(
     return graded.value >= (threshold if question.threshold is None else question.threshold)
 
 
-def _own_words(question: _Question, words: _Translations) -> list[str]:
+def _own_words(question: _AnsweredQuestion, words: _Translations) -> list[str]:
     """Return the words of answers, aliases and unit that the table does not contain."""
     texts = [name for names in question.aliases.values() for name in names]
     texts.append(question.context.get("unit", ""))
@@ -288,7 +299,7 @@ def _own_words(question: _Question, words: _Translations) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text not in words.by_text and _is_words(text)]
 
 
-def _shape(question: _Question) -> str:
+def _shape(question: _AnsweredQuestion) -> str:
     """Return the form of the solver's answer: text, list, number, or yes_no."""
     kind = question.context["kind"]
     if kind in _LISTS or len(question.answers) > 1:
@@ -334,7 +345,7 @@ def _numbers(text: str) -> list[str]:
     return sorted(number.replace(",", "") for number in DIGITS.findall(text))
 
 
-def _require_unsaid(question: _Question, translated: str, answers: Sequence[str]) -> None:
+def _require_unsaid(question: _AnsweredQuestion, translated: str, answers: Sequence[str]) -> None:
     """Raise `RefusedError` if a translation contains the answer and the question does not."""
     before, after = plain_question(question.text), plain_question(translated)
     is_said = any(says(before, answer) for answer in question.answers)

@@ -11,40 +11,8 @@ from pytest_tablebench.generate.question_maker import data_file
 from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "cell": ("name", "column"),
-    "cells": ("name", "columns"),
-    "cell_at": ("row", "place"),
-    "row_of": ("value",),
-    "heading_of": ("value",),
-    "neighbour": ("value", "side"),
-    "find": ("column", "value"),
-    "value_of": ("column",),
-    "labels": ("order",),
-    "count": (),
-    "distinct": ("column",),
-    "statistic": ("column", "statistic"),
-    "extreme": ("column", "most"),
-    "share": ("column", "name"),
-    "change": ("name", "before", "after"),
-    "ratio": ("column", "name", "second"),
-    "branch": ("test", "then", "otherwise"),
-    "is_cell": ("name", "column", "value"),
-    "is_more": ("column", "name", "second"),
-    "exceeds": ("bound",),
-    "outliers": ("column", "rule"),
-    "outlier_count": ("column", "rule"),
-    "is_outlier": ("column", "rule", "name"),
-    "correlation": ("column", "second", "kind"),
-    "partner": ("column", "others"),
-    "is_related": ("column", "second"),
-    "differ": ("column", "by", "name", "second"),
-    "departs": ("column", "bound"),
-    "t_value": ("column", "bound"),
-    "groups_differ": ("column", "by"),
-    "shape": ("column", "kind"),
-    "normal": ("column",),
-    "even": ("by",),
+ARGUMENTS: dict[str, list[str]] = {
+    name: text.split() for name, text in data_file("rules/recipes.toml")["arguments"].items()
 }
 """The templates' names for the arguments of each operation that gives an answer."""
 
