@@ -144,12 +144,8 @@ def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
     clusters: list[Hashable] = []
     for name in names:
         sheet = scopes.new.datasets[name]
-        groups, tables = sheet.groups, scopes.clusters.get(name)
-        for row in np.flatnonzero(_counts(gate, sheet)[0]).tolist():
-            if tables:
-                clusters.append((name, tables.get(sheet.examples[row], row)))
-            else:
-                clusters.append((name, row) if groups is None else groups[row])
+        rows, groups = np.flatnonzero(_counts(gate, sheet)[0]).tolist(), sheet.groups
+        clusters += [(name, row) if groups is None else groups[row] for row in rows]
     return clusters
 
 

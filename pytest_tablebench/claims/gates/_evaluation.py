@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pytest_tablebench.claims._claim import State, decide
 from pytest_tablebench.claims.estimate import (
@@ -28,9 +28,7 @@ from pytest_tablebench.claims.gates._result import (
     reason,
 )
 from pytest_tablebench.claims.gates._scopes import (
-    Clusters,
     JudgeLabels,
-    Key,
     Scopes,
     read_side,
     read_table,
@@ -39,9 +37,7 @@ from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.util.names import are, counted, out_of, unknown_name
-
-Correction = Literal["holm", "none"]
+from pytest_tablebench.util.names import are, counted, out_of
 
 DECIDE = "A judge (--bench-judge) or labels (`tablebench labels`) decide them"
 """The advice about unclear replies."""
@@ -54,16 +50,12 @@ def judge_gates(
     *,
     level: float = 0.95,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
-    correction: Correction = "holm",
     point: bool = False,
     run: RunFacts | None = None,
     baseline_run: RunFacts | None = None,
-    clusters: Clusters | None = None,
-    answers: Mapping[Key, Hashable] | None = None,
-    baseline_answers: Mapping[Key, Hashable] | None = None,
     labels: JudgeLabels | None = None,
 ) -> list[GateResult]:
-    """Return the result of each gate, in order.
+    """Return the result of each gate, in order; the level applies to all together (Holm).
 
     Args:
         records: the records of one model: a `ScoreTable`, `Record` or `ScoreRow` objects, or
@@ -73,14 +65,9 @@ def judge_gates(
         baseline: the records of the baseline, in the same forms.
         level: the confidence.
         benchmarks: the datasets of each benchmark; by default taken from the records.
-        correction: "holm" applies `level` to all gates together, "none" to each gate alone.
         point: judge the point estimates alone.
         run: the facts of the run: its cost, and its datasets without files.
         baseline_run: the facts of the baseline.
-        clusters: the table of each example by dataset, in place of the `cluster` of the records.
-        answers: answer texts by (dataset, example, serializer, perturbation), for records without
-            `raw`. They show whether a run is identical to its baseline.
-        baseline_answers: the same for the baseline.
         labels: labels by people, which gates on a judge's marks then need. None: the marks count
             as they are.
 
@@ -89,33 +76,21 @@ def judge_gates(
     """
     if not 0 < level < 1:
         raise SettingsError(f"the level of gates must be between 0 and 1, as 0.95, not {level!r}")
-    if correction not in ("holm", "none"):
-        raise SettingsError(unknown_name("correction", str(correction), ("holm", "none")))
-    parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+    parsed = list(map(parse_gate, gates))
     for gate in parsed:
         side = baseline_run if gate.measure == "cost" else baseline
         if gate.baseline and side is None:
             raise SettingsError(baseline_needed(gate))
-    table = read_table(records, answers)
-    former = None if baseline is None else read_table(baseline, baseline_answers)
+    table = read_table(records)
+    former = None if baseline is None else read_table(baseline)
     missing, tail = () if run is None else run.missing, (1 - level) / 2
 
     def scopes_of(table: ScoreTable, former: ScoreTable | None) -> Scopes:
         new, old = read_side(table), None if former is None else read_side(former)
         names = new.benchmarks if benchmarks is None else benchmarks
         allowances = [gate for gate in parsed if gate.allows_missing]
-        is_corrected = correction == "holm" and not point
-        family = sum(not gate.counted for gate in parsed) if is_corrected else 1
-        return Scopes(
-            new,
-            old,
-            names,
-            clusters or {},
-            missing,
-            labels=labels,
-            allowances=allowances,
-            family=family,
-        )
+        family = 1 if point else sum(not gate.counted for gate in parsed)
+        return Scopes(new, old, names, missing, labels=labels, allowances=allowances, family=family)
 
     scopes = {False: scopes_of(table, former)}
     if any(gate.corrected for gate in parsed):
@@ -125,7 +100,7 @@ def judge_gates(
         result = _other_corrections(gate, run, baseline_run)
         result = result or evaluate_gate(gate, scopes[gate.corrected], tail, point=point)
         evaluated.append(EvaluatedGate(gate, result, tail))
-    if correction == "holm" and not point:
+    if not point:
         evaluated = correct(evaluated, tail)
     results = []
     for entry in evaluated:

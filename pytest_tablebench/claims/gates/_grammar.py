@@ -102,13 +102,15 @@ class Gate:
         return self.text
 
 
-def parse_gate(text: str) -> Gate:
-    """Parse a gate such as `wikitq[html].performance >= baseline - 0.05`.
+def parse_gate(text: str | Gate) -> Gate:
+    """Parse a gate such as `wikitq[html].performance >= baseline - 0.05`, unless it is parsed.
 
     Raises `SettingsError` with the gate, the position and what is valid there. It does not
     check whether the scope exists.
     """
-    if not isinstance(text, str) or not text.strip():
+    if isinstance(text, Gate):
+        return text
+    if not text.strip():
         raise SettingsError(f"a gate is empty; write for example {EXAMPLE!r}")
     place = _operator(text)
     if place < 0:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 from pytest_tablebench.claims._claim import POWER
@@ -13,7 +14,7 @@ from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
 from pytest_tablebench.claims.gates._judged import planned_needs
-from pytest_tablebench.claims.gates._scopes import Clusters, Scopes, columns_in_scope, read_side
+from pytest_tablebench.claims.gates._scopes import Scopes, columns_in_scope, read_side
 from pytest_tablebench.claims.gates._values import collect
 from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.util.arrays import np
@@ -21,6 +22,9 @@ from pytest_tablebench.util.names import counted
 
 TABLE_CORRELATION = 0.15
 """The assumed correlation of examples over one table, without an earlier run to measure it."""
+
+Clusters = Mapping[str, Mapping[str, Hashable]]
+"""The table of each example, by dataset."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,6 @@ def smallest_drop(
     free = n - 1 if df is None else df
     quantiles = stdtrit(free, (1 + level) / 2) + stdtrit(free, power)
     return float(quantiles * s_d / math.sqrt(n))
-
-
-def power(n: int, s_d: float, drop: float, *, level: float = 0.95) -> float:
-    """Return the share of runs in which a gate fails at a true drop (noncentral t)."""
-    if n < 2:
-        return 0.0
-    from scipy.special import nctdtr, stdtrit
-
-    quantile = float(stdtrit(n - 1, (1 + level) / 2))
-    return float(nctdtr(n - 1, -drop * math.sqrt(n) / s_d, -quantile))
 
 
 def assumed_sd(
@@ -121,15 +115,12 @@ def plan_gates(
             counts as independent.
     """
     sides = read_side(_Planned(case, altered) for case in planned)
-    scopes = Scopes(
-        sides, None, sides.benchmarks if benchmarks is None else benchmarks, clusters or {}
-    )
+    scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
     runs = [read_side(records) for records in history[:2]]
     earlier = None
     if runs:
         earlier = Scopes(runs[0], runs[1] if len(runs) > 1 else None, scopes.benchmarks)
-    parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
-    return [_plan(gate, scopes, earlier, level) for gate in parsed]
+    return [_plan(gate, scopes, earlier, clusters or {}, level) for gate in map(parse_gate, gates)]
 
 
 class _Planned:
@@ -144,18 +135,21 @@ class _Planned:
         self.benchmark = getattr(case, "benchmark", None)
 
 
-def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> PlannedGate:
-    names, parts, cells = _planned(gate, scopes)
-    sizes = [part.n for part in parts]
+def _plan(
+    gate: Gate, scopes: Scopes, earlier: Scopes | None, clusters: Clusters, level: float
+) -> PlannedGate:
+    parts = _planned(gate, scopes, clusters)
+    sizes, cells = [part.n for part in parts], [part.configurations for part in parts]
     total, configurations = sum(sizes), max(1, round(sum(cells) / max(1, len(cells))))
     # If all examples use one table, they are independent: the gate is about this table.
-    tables = None if any(part.tables is None for part in parts) else sum(map(len, parts))
+    are_known = all(part.has_tables for part in parts)
+    tables = sum(len(part.tables) for part in parts) if are_known else None
 
     needs = ""
     if not gate.counted and (total or gate.tags):
         # The slice of a gate with tags is known only during the run.
-        size = 1.0 if gate.tags else len(parts) ** 2 / math.fsum(1 / part.size for part in parts)
-        count = 0 if gate.tags else total
+        size = len(parts) ** 2 / math.fsum(1 / part.mean.size for part in parts) if parts else 1.0
+        size, count = (1.0, 0) if gate.tags else (size, total)
         needs = planned_needs(gate, size, count, tables, (1 - level) / 2)
 
     def result(drop: float | None, s_d: float | None, assumed: bool, text: str) -> PlannedGate:
@@ -172,7 +166,7 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
         return result(None, None, False, scopes.unknown(gate))
     if min(sizes) < 2:
         return result(None, None, False, "undecided: fewer than two examples are planned")
-    known_spreads = _spread(gate, earlier, names)
+    known_spreads = _spread(gate, earlier, [part.dataset for part in parts])
     if known_spreads is None and gate.measure in ("robustness", "consistency"):
         run = "name an earlier run with --bench-baseline"
         if gate.baseline:
@@ -187,7 +181,7 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
     ]
     error = math.sqrt(math.fsum(shares)) / len(shares)
     weights = zip(shares, parts, strict=True)
-    free = math.fsum(shares) ** 2 / math.fsum(share**2 / part.df for share, part in weights)
+    free = math.fsum(shares) ** 2 / math.fsum(share**2 / part.mean.df for share, part in weights)
     s_d = error * math.sqrt(total)
     drop = smallest_drop(total, s_d, level=level, df=free)
     latest = "the two latest runs" if gate.baseline else "the latest run"
@@ -224,60 +218,47 @@ def _room(gate: Gate) -> float:
 
 @dataclass(frozen=True)
 class _PlannedExamples:
-    """The number of planned examples of a dataset, and of each of its tables if known."""
+    """The planned examples of a dataset, by table; each is its own if the tables are unknown."""
 
-    n: int
-    tables: tuple[int, ...] | None = None
+    dataset: str
+    tables: tuple[int, ...]
+    has_tables: bool
+    configurations: int
 
-    def __len__(self) -> int:
-        """Return the number of tables, or of examples if the tables are unknown."""
-        return self.n if self.tables is None else len(self.tables)
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return sum(self.tables)
 
     @property
     def design(self) -> float:
         """The factor by which tables with several examples raise the variance (Kish 1965)."""
-        if self.tables is None:
-            return 1.0
         size = sum(count**2 for count in self.tables) / self.n
         return 1 + (size - 1) * TABLE_CORRELATION
 
     @property
-    def size(self) -> float:
-        """The effective number of tables, or the number of examples if they are unknown."""
-        return self.n if self.tables is None else self._mean.size
-
-    @property
-    def df(self) -> float:
-        """The degrees of freedom of a mean over the tables."""
-        return self.n - 1 if self.tables is None else self._mean.df
-
-    @property
-    def _mean(self) -> ClusteredMean:
-        shares = np.array(self.tables) / self.n
-        return ClusteredMean.of(np.zeros(len(shares)), shares)
+    def mean(self) -> ClusteredMean:
+        """A mean over the tables, for its size and degrees of freedom."""
+        return ClusteredMean(np.zeros(len(self.tables)), np.array(self.tables) / self.n)
 
 
-def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExamples], list[int]]:
-    """Return the gate's datasets, with the planned examples and configurations of each."""
-    names, parts, cells = [], [], []
+def _planned(gate: Gate, scopes: Scopes, clusters: Clusters) -> list[_PlannedExamples]:
+    """Return the planned examples and configurations of each of the gate's datasets."""
+    parts = []
     for name in scopes.datasets(gate):
         if name not in scopes.new.datasets:
             continue
         side = scopes.new.datasets[name]
         counts = side.is_asked[:, columns_in_scope(side, gate)].sum(axis=1)
         if counts.any():
-            names.append(name)
-            planned = [
-                example for example, count in zip(side.examples, counts, strict=True) if count
-            ]
-            clusters = scopes.clusters.get(name) or {}
-            tables = Counter(clusters.get(example, (None, example)) for example in planned)
-            are_known = bool(clusters) and len(tables) > 1
-            parts.append(
-                _PlannedExamples(len(planned), tuple(tables.values()) if are_known else None)
-            )
-            cells.append(max(1, round(float(counts[counts > 0].mean()))))
-    return names, parts, cells
+            planned = compress(side.examples, counts)
+            table_of = clusters.get(name) or {}
+            tables = Counter(table_of.get(example, (None, example)) for example in planned)
+            has_tables = bool(table_of) and len(tables) > 1
+            sizes = tuple(tables.values()) if has_tables else (1,) * tables.total()
+            cells = max(1, round(float(counts[counts > 0].mean())))
+            parts.append(_PlannedExamples(name, sizes, has_tables, cells))
+    return parts
 
 
 def _spread(

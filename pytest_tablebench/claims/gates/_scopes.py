@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -46,22 +46,14 @@ class Sides:
     benchmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_table(
-    records: ScoreTable | Iterable[Any], answers: Mapping[Key, Hashable] | None = None
-) -> ScoreTable:
+def read_table(records: ScoreTable | Iterable[Any]) -> ScoreTable:
     """Return the score table of one run, from its records or the table itself.
 
-    `answers` gives the answer texts of records without them, or any values that are equal for
-    equal texts. Raises `DataError` for records that cannot be used.
+    Raises `DataError` for records that cannot be used.
     """
     if isinstance(records, ScoreTable):
         return records
-    lookup = (
-        None
-        if answers is None
-        else lambda records: [answers.get(key_of(record)) for record in records]
-    )
-    return ScoreTable.from_records(records, answers=lookup or raw_digests)
+    return ScoreTable.from_records(records, answers=raw_digests)
 
 
 def read_side(records: ScoreTable | Iterable[Any]) -> Sides:
@@ -186,9 +178,6 @@ def _has_marks(sheet: ScoreSheet) -> bool:
 SHOWN = 20
 """The number of known values that the message about an unknown tag value lists."""
 
-Clusters = Mapping[str, Mapping[str, Hashable]]
-"""The table of each example, by dataset. It takes precedence over the records."""
-
 
 @dataclass
 class Scopes:
@@ -200,7 +189,6 @@ class Scopes:
     new: Sides
     old: Sides | None
     benchmarks: Mapping[str, Sequence[str]]
-    clusters: Clusters = field(default_factory=dict)
     missing: Collection[str] = ()
     whole: Scopes | None = None
     """The scopes that a slice is a part of."""
@@ -241,7 +229,6 @@ class Scopes:
             Sides(new, self.new.benchmarks),
             Sides(old, self.old.benchmarks) if self.old else None,
             benchmarks,
-            self.clusters,
             self.missing,
             self,
             self.labels,

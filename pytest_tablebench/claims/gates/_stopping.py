@@ -13,7 +13,7 @@ from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_re
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.claims.gates._planned_cells import PlannedCells
 from pytest_tablebench.claims.gates._result import EvaluatedGate, GateResult, correct
-from pytest_tablebench.claims.gates._scopes import Clusters, Key, Scopes, Sides, key_of, read_side
+from pytest_tablebench.claims.gates._scopes import Key, Scopes, Sides, key_of, read_side
 from pytest_tablebench.config.axes import MODES, names_on
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
@@ -92,7 +92,6 @@ class StoppingRule:
         seed: int = 0,
         level: float = 0.95,
         benchmarks: Mapping[str, Sequence[str]] | None = None,
-        clusters: Clusters | None = None,
         missing: Collection[str] = (),
         altered: Collection[str] = (),
     ) -> None:
@@ -105,14 +104,13 @@ class StoppingRule:
             seed: the seed of the planned order.
             level: the confidence.
             benchmarks: the datasets of each benchmark; by default taken from the cases.
-            clusters: the table of each example, by dataset.
             missing: datasets whose files do not exist.
             altered: perturbations that change the meaning of a table.
 
         Raises `SettingsError` for a gate that lacks its baseline. A gate stays undecided if it has
         no planned case, or fewer datasets than in the baseline.
         """
-        self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
+        self.gates = list(map(parse_gate, gates))
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
@@ -135,7 +133,6 @@ class StoppingRule:
             self.steps[dataset][row, column] = number
             self._left[number] += 1
         self.n_asked = 0
-        self._clusters = clusters
         self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
         self._missing = missing
         self._old: Sides | None = None
@@ -269,7 +266,6 @@ class StoppingRule:
             new,
             self._old,
             self._benchmarks,
-            self._clusters or {},
             self._missing,
             allowances=[gate for gate in self.gates if gate.allows_missing],
         )

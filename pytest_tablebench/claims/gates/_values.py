@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,7 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
             problem = _unknown(gate, side, whose)
             if problem is not None:
                 return GateValues(problem=problem)
-        part = _part(gate, name, sheet, old, scopes.clusters.get(name))
+        part = _part(gate, name, sheet, old)
         if part is None:
             return GateValues(problem=f"no case of this scope was asked in {name}")
         parts.append(part)
@@ -148,16 +147,9 @@ class _DatasetValues:
 
 
 def _part(
-    gate: Gate,
-    name: str,
-    sheet: ScoreSheet,
-    old_sheet: ScoreSheet | None,
-    clusters: Mapping[str, Hashable] | None,
+    gate: Gate, name: str, sheet: ScoreSheet, old_sheet: ScoreSheet | None
 ) -> _DatasetValues | None:
-    """Return one dataset's values; None if the run asked no case of the scope.
-
-    `clusters` are the tables of its examples; None to take them from the records.
-    """
+    """Return one dataset's values; None if the run asked no case of the scope."""
     columns = columns_in_scope(sheet, gate)
     new = selected(sheet, gate, columns)
     grid = whole = new.is_asked.any(axis=0)
@@ -182,14 +174,10 @@ def _part(
         counts["not_asked"] = int((old.has_case & ~has_case).sum())
         counts["not_asked_old"] = int((has_case & ~old.has_case).sum())
     tables = None if sheet.cluster_names is None else sheet.cluster_names[used].tolist()
-    groups = None if sheet.one_table else tables
-    if clusters:
-        examples = compress(sheet.examples, used)
-        groups = tables = [(name, clusters.get(example, (None, example))) for example in examples]
     return _DatasetValues(
         name=name,
         values=values,
-        groups=groups,
+        groups=None if sheet.one_table else tables,
         tables=tables,
         identical=identical,
         counts=counts,
