@@ -6,7 +6,7 @@ Gates and cheaper settings make such claims (spec: statistics.md 2, 3, 9).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from pytest_tablebench.claims.estimate import TIE, Moments, level_bounds, paired_bounds
 
@@ -67,7 +67,7 @@ def examples_needed(stats: Moments, claim: Claim, *, fewest: int | None = None) 
         moved = (_moved(sample, sign, paired=claim.paired) for sign in (-1, 1))
         for part in (sample, *moved):
             low, high, _ = bounds(part, tail)
-            if decide(low, high, claim.bound, at_least=claim.at_least) != state:
+            if decide(low, high, claim) != state:
                 return False
         return True
 
@@ -112,20 +112,23 @@ def _moved(stats: Moments, sign: int, *, paired: bool) -> Moments:
     return replace(stats, mean=mean, variance=changed[0], independent=changed[1])
 
 
-def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
+class Bounded(Protocol):
+    """A claim or a gate: what an interval is compared with."""
+
+    @property
+    def bound(self) -> float:
+        """The bound."""
+
+    @property
+    def at_least(self) -> bool:
+        """Whether values of the bound and above hold, otherwise those below."""
+
+
+def decide(low: float, high: float, claim: Bounded) -> State:
     """Return the verdict of an interval; an interval without width is never undecided."""
-    limit = tolerant_bound(bound, at_least=at_least)
-    if not at_least:
+    limit = claim.bound
+    if not claim.at_least:
         low, high, limit = -high, -low, -limit
-    if low >= limit:
+    if low >= limit - TOLERANCE:
         return "holds"
-    return "fails" if high < limit else "undecided"
-
-
-def tolerant_bound(bound: float, *, at_least: bool) -> float:
-    """Return the bound less (or plus) the tolerance for rounding.
-
-    Stopping rules must use it too. Otherwise rounding alone could fail a run early although its
-    final value meets the bound.
-    """
-    return bound - TOLERANCE if at_least else bound + TOLERANCE
+    return "fails" if high < limit - TOLERANCE else "undecided"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.results._user_rows import csv_rows
 from pytest_tablebench.util.entries import parsed_json
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
@@ -92,39 +93,21 @@ class Corrections:
 
 def read_corrections(path: Path) -> Corrections:
     """Read a file. Raises `SettingsError` with the row for content that it cannot have."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from None
-    try:
-        rows = list(csv.reader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise SettingsError(f"{path}: is not CSV: {error}") from None
-    lines = [(number, row) for number, row in enumerate(rows, 1) if row]
-    if len(lines) < 2:
-        raise SettingsError(f"{path}: contains no corrections")
-    header = lines[0][1]
-    missing = [name for name in COLUMNS[:4] if name not in header]
-    if missing:
-        raise SettingsError(
-            f"{path}: the first row lacks the column {missing[0]}; the columns are "
-            f"{', '.join(COLUMNS)}"
-        )
-    corrections: dict[tuple[str, str], tuple[int, Correction]] = {}
-    for number, row in lines[1:]:
-        place = f"{path}, row {number}"
-        if len(row) != len(header):
-            raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
-        item = _correction(place, dict(zip(header, row, strict=True)))
-        first, former = corrections.setdefault(item.key, (number, item))
+    corrections: dict[tuple[str, str], tuple[str, Correction]] = {}
+    for place, cells in csv_rows(path, COLUMNS, 4):
+        item = _correction(place, cells)
+        first, former = corrections.setdefault(item.key, (place, item))
         if (former.digest, former.verdict, former.answers) != (
             item.digest,
             item.verdict,
             item.answers,
         ):
             raise SettingsError(
-                f"{place}: contradicts row {first} about {'/'.join(item.key)}; keep one of them"
+                f"{place}: contradicts {first.rpartition(', ')[2]} about {'/'.join(item.key)}; "
+                f"keep one of them"
             )
+    if not corrections:
+        raise SettingsError(f"{path}: contains no corrections")
     return Corrections.of(item for _, item in corrections.values())
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.results.record import SCHEMA, Record, case_key, check_schema
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.results._user_rows import csv_rows, json_rows
+from pytest_tablebench.results.record import SCHEMA, Record, case_key
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import shortened
 
@@ -30,9 +28,6 @@ COLUMNS = ("case_id", "label", "who", "when")
 """The columns of a file of labels."""
 
 VERDICTS = {"right": 1.0, "wrong": 0.0}
-
-LARGEST = 64 * 2**20
-"""The largest file of labels in bytes."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def read_labels(path: Path) -> list[Label]:
     if path.is_dir() and not file.exists():
         return []
     labels = []
-    for place, data in _lines(file):
+    for place, data in json_rows(file, "a label"):
         try:
             answer, weight = data.get("answer"), data.get("weight")
             label = Label(
@@ -97,25 +92,6 @@ def read_labels(path: Path) -> list[Label]:
             raise SettingsError(f"{place}: the label is not a number from 0 to 1")
         labels.append(label)
     return labels
-
-
-def _lines(file: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    try:
-        if file.stat().st_size > LARGEST:
-            raise SettingsError(f"{file}: is larger than {LARGEST:,} bytes")
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        location = f"{file}, line {number}"
-        try:
-            data = parsed_json(line)
-        except ValueError:
-            raise SettingsError(f"{location}: is not JSON") from None
-        if not isinstance(data, dict):
-            raise SettingsError(f"{location}: is not a label")
-        check_schema(data, file.name)
-        yield location, data
 
 
 def write_labels(run: Path, labels: Iterable[Label]) -> None:
@@ -135,7 +111,7 @@ def read_sample(run: Path) -> dict[tuple[str, int | None], float]:
     if not file.exists():
         return {}
     weights = {}
-    for place, data in _lines(file):
+    for place, data in json_rows(file, "a label"):
         weight, answer = data.get("weight"), data.get("answer")
         if not isinstance(weight, int | float) or not weight > 0:
             raise SettingsError(f"{place}: has no weight")
@@ -171,33 +147,11 @@ def read_label_file(path: Path) -> list[tuple[str, Label]]:
 
     Raises `SettingsError` with the file and the row for content that it cannot have.
     """
-    try:
-        if path.stat().st_size > LARGEST:
-            raise SettingsError(f"{path}: is larger than {LARGEST:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from None
-    try:
-        rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if row]
-    except csv.Error as error:
-        raise SettingsError(f"{path}: is not CSV: {error}") from None
-    if not rows:
-        raise SettingsError(f"{path}: is empty; its first row is {','.join(COLUMNS)}")
-    header = [name.strip() for name in rows[0][1]]
-    missing = next((name for name in COLUMNS[:3] if name not in header), None)
-    if missing is not None:
-        raise SettingsError(
-            f"{path}: the first row lacks the column {missing}; the columns are "
-            f"{', '.join(COLUMNS)}"
-        )
     labels = []
-    for number, row in rows[1:]:
-        location = f"{path}, row {number}"
-        if len(row) != len(header):
-            raise SettingsError(f"{location}: has {len(row)} cells, not {len(header)}")
-        cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
+    for place, row in csv_rows(path, COLUMNS, 3):
+        cells = {name: cell.strip() for name, cell in row.items()}
         if cells["label"]:
-            labels.append((location, _label(location, cells)))
+            labels.append((place, _label(place, cells)))
     if not labels:
         raise SettingsError(f"{path}: contains no labels; fill the column label")
     return labels

@@ -83,7 +83,7 @@ class RunFacts:
     prompts_folder: str | None = None
     shots: Any = None
     thresholds: Entries = field(default_factory=dict)
-    gates: Sequence[Any] = ()
+    gates: Sequence[str | Entries] = ()
     baseline: str | None = None
     open_weights: str | None = None
     versions: Entries = field(default_factory=dict)
@@ -257,6 +257,12 @@ def _is_by_name(value: object) -> bool:
     return isinstance(value, Mapping) and all(map(_is_entries, value.values()))
 
 
+def _is_gate(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return isinstance(value, str)
+    return isinstance(value.get("gate"), str) and {"state", "bound"} <= value.keys()
+
+
 def _is_number(value: object) -> bool:
     return type(value) is float or _is_whole(value)
 
@@ -271,6 +277,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("a whole number", _is_whole),
     "float": ("a number", _is_number),
     "Sequence[Any]": ("a list", lambda value: isinstance(value, list)),
+    "Sequence[str | Entries]": (
+        "a list of gates, each a text or a result with gate, state and bound",
+        lambda value: isinstance(value, list) and all(map(_is_gate, value)),
+    ),
     "Sequence[Entries]": (
         "a list of objects",
         lambda value: isinstance(value, list) and all(map(_is_entries, value)),

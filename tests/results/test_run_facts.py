@@ -16,7 +16,11 @@ from pytest_tablebench.results.run_facts import RunFacts
         ("model", 7, "7, not a text"),
         ("cases_planned", True, "True, not a whole number"),
         ("cost_usd", "free", "'free', not a number"),
-        ("gates", "x", "'x', not a list"),
+        (
+            "gates",
+            "x",
+            "'x', not a list of gates, each a text or a result with gate, state and bound",
+        ),
         ("params", [], "[], not an object"),
         ("datasets", {"toy": "x"}, "{'toy': 'x'}, not an object of objects"),
         ("merged_from", [1], "[1], not a list of objects"),

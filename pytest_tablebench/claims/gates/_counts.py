@@ -60,10 +60,10 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
             return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=unanswered)
         value -= old_share
         text += f", {number(old_share)} in the baseline"
-    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    state = decide(value, value, gate)
     exact = clopper_pearson(lost, total, tail)
     why = "counts are judged without an interval"
-    if not gate.baseline and decide(*exact, gate.bound, at_least=gate.at_least) == "undecided":
+    if not gate.baseline and decide(*exact, gate) == "undecided":
         why += (
             f", so the gate {state} for these cases although the interval of further cases, "
             f"{span(exact, number)}, contains the bound {number(gate.bound)}"
@@ -109,7 +109,7 @@ def evaluate_cost(gate: Gate, run: RunFacts | None, baseline: RunFacts | None) -
         reason = f"{whose} cost is unknown ({why})"
         return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
     value = cost - old if gate.baseline and old is not None else cost
-    state = decide(value, value, gate.bound, at_least=gate.at_least)
+    state = decide(value, value, gate)
     return GateResult(
         gate=gate.text,
         value=value,

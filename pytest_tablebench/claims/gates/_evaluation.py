@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_tablebench.claims._claim import State, decide
 from pytest_tablebench.claims.estimate import (
     Moments,
     failure_tail,
@@ -186,7 +184,7 @@ def missing_result(
 
 def _shifted(gate: Gate, result: GateResult, scopes: Scopes, other: Scopes) -> GateResult:
     """Return a result that labels corrected, moved as far as the marks alone move."""
-    ends = [collect(gate, side).estimate for side in (scopes, other)]
+    ends = [collect(gate, side).result.value for side in (scopes, other)]
     if None in (*ends, result.value, result.interval):
         return result
     shift = ends[1] - ends[0]  # type: ignore[operator]
@@ -194,14 +192,7 @@ def _shifted(gate: Gate, result: GateResult, scopes: Scopes, other: Scopes) -> G
         value + shift
         for value in (result.value, *result.interval)  # type: ignore[misc]
     )
-    return replace(
-        result,
-        value=estimate,
-        low=low,
-        high=high,
-        state=decide(low, high, gate.bound, at_least=gate.at_least),
-        state_point=decide(estimate, estimate, gate.bound, at_least=gate.at_least),
-    )
+    return result.judged(gate, estimate, low, high)
 
 
 def unclear_result(
@@ -238,59 +229,34 @@ def _evaluate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     if gate.measure in COUNTS:
         return evaluate_count(gate, scopes, tail)
     sample = collect(gate, scopes)
-    estimate = sample.estimate
-    state_point: State = "undecided"
-    if estimate is not None and not math.isnan(estimate):
-        state_point = decide(estimate, estimate, gate.bound, at_least=gate.at_least)
-    result = GateResult(
-        gate=gate.text,
-        value=estimate,
-        bound=gate.bound,
-        examples=sample.n,
-        n_left_out=sample.left_out,
-        state_point=state_point,
-        level=1 - 2 * tail,
-        worst_case=sample.worst,
-        no_answer=sample.no_answer,
-        baseline_no_answer=sample.no_answer_old,
-        n_left_out_baseline=sample.left_out_old,
-        n_not_asked=sample.not_asked,
-        n_not_asked_baseline=sample.not_asked_old,
-        clusters=sample.n_clusters,
-    )
+    result = replace(sample.result, level=1 - 2 * tail)
+    sample = replace(sample, result=result)
     if gate.is_use:
         return evaluate_use(gate, result, sample.problem)
-    judged = judged_result(gate, result, scopes, sample, tail)
+    judged = judged_result(gate, sample, scopes, tail)
     if judged is not None:
         return judged
     stats = moments(sample.values, sample.clusters)
     if stats is None:
-        result = replace(result, reason=sample.problem or _one_table(sample))
+        result = replace(result, reason=sample.problem or _one_table(result))
         return with_few(gate, result, tail) if len(sample.values) == 1 else result
-    result = replace(result, examples=stats.n)
-    return _with_interval(gate, result, stats, sample, tail=tail, family=scopes.family)
+    return _with_interval(gate, sample, stats, tail=tail, family=scopes.family)
 
 
 def _with_interval(
-    gate: Gate,
-    result: GateResult,
-    stats: Moments,
-    sample: GateValues,
-    *,
-    tail: float,
-    family: int,
+    gate: Gate, sample: GateValues, stats: Moments, *, tail: float, family: int
 ) -> GateResult:
     low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
-    result = replace(
-        result,
-        low=low,
-        high=high,
+    result = sample.result.judged(
+        gate,
+        sample.result.value,
+        low,
+        high,
         se=stats.paired_se if gate.baseline else stats.se,
         df=stats.df,
         method=method,
         p=failure_tail(stats, gate.bound, above=gate.at_least, paired=gate.baseline),
         identical=sample.identical and stats.df is None and abs(stats.mean) < 1e-9,
-        state=decide(low, high, gate.bound, at_least=gate.at_least),
     )
     if sample.problem:
         result = result.undecided(sample.problem)
@@ -301,9 +267,9 @@ def _with_interval(
     return replace(result, notes=_notes(gate, result))
 
 
-def _one_table(sample: GateValues) -> str:
+def _one_table(result: GateResult) -> str:
     """Return why there is no interval although there are enough examples."""
-    n = f"{sample.n:,} examples" if sample.n_clusters == 1 else "examples of a dataset"
+    n = f"{result.examples:,} examples" if result.clusters == 1 else "examples of a dataset"
     return (
         f"all {n} use one table, which allows no conclusion about other tables; use more tables, "
         f"or judge the estimate alone (--bench-gate-point)"

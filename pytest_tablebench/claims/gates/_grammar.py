@@ -137,8 +137,7 @@ def parse_gates(texts: Iterable[str]) -> list[Gate]:
 
 def recorded_gates(run: RunFacts) -> list[str]:
     """Return the texts of the gates of a run, judged or not."""
-    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in run.gates]
-    return [text for text in texts if isinstance(text, str)]
+    return [entry if isinstance(entry, str) else entry["gate"] for entry in run.gates]
 
 
 def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:

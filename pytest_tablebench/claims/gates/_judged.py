@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from math import ceil, isfinite
+from math import ceil
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.claims._claim import POWER, Claim, decide, examples_needed
+from pytest_tablebench.claims._claim import POWER, Claim, examples_needed
 from pytest_tablebench.claims._labelled_mean import (
     FEWEST_CLUSTERS,
     FEWEST_LABELS,
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 HINT = "rows of your own tables that are independent of each other can each have a `group`"
 
 
-def _claim(gate: Gate, tail: float, family: int = 1) -> Claim:
-    return Claim(gate.bound, gate.at_least, gate.baseline, tail, max(1, family))
-
-
 def with_needs(
     gate: Gate, result: GateResult, stats: Moments, tail: float, *, family: int = 1, labels: int = 0
 ) -> GateResult:
@@ -41,9 +37,8 @@ def with_needs(
 
     `labels` is the number of labels by people that its interval uses; it is then a t interval.
     """
-    claim = _claim(gate, tail, family)
-    if labels:
-        claim = replace(claim, paired=True)
+    is_difference = gate.baseline or labels > 0
+    claim = Claim(gate.bound, gate.at_least, is_difference, tail, family)
     total = examples_needed(stats, claim)
     if total is None:
         bound = f"{'margin' if gate.baseline else 'bound'} {number(gate.bound)}"
@@ -99,15 +94,14 @@ def planned_needs(gate: Gate, size: float, total: int, tables: int | None, tail:
     The model is supposed to be as good as the baseline, or right (for `<=`, wrong) in every
     question. If a gate cannot hold even then, the text says it.
     """
-    mean = 0.0 if gate.baseline else 1.0 if gate.at_least else 0.0
-    subject = "a model with the same scores as the baseline"
+    mean, subject = 0.0, "for a model with the same scores as the baseline"
     if not gate.baseline:
-        subject = f"a model that is {'right' if gate.at_least else 'wrong'} in every question"
-    subject = f"for {subject}"
-    claim = _claim(gate, tail)
+        answers = "right" if gate.at_least else "wrong"
+        mean, subject = float(gate.at_least), f"for a model that is {answers} in every question"
+    claim = Claim(gate.bound, gate.at_least, gate.baseline, tail)
     stats = Moments(mean, 0.0, None, size / max(1, total), 1)
     gap = mean - gate.bound if gate.at_least else gate.bound - mean
-    needed = examples_needed(stats, claim, fewest=2) if gap > 0 and isfinite(size) else None
+    needed = examples_needed(stats, claim, fewest=2) if gap > 0 else None
     if needed is None:
         advice = "; accept a margin" if gate.baseline else ""
         return f"cannot hold {subject}, with any number of examples{advice}"
@@ -130,15 +124,13 @@ _CORRECTED = ("performance", "pass_rate")
 _UNCALIBRATED = "judge not calibrated"
 
 
-def judged_result(
-    gate: Gate, result: GateResult, scopes: Scopes, sample: GateValues, tail: float
-) -> GateResult | None:
+def judged_result(gate: Gate, sample: GateValues, scopes: Scopes, tail: float) -> GateResult | None:
     """Return the result of a gate on judged values by its labels; None for another gate.
 
     Without enough labels it is undecided. Of several datasets in the scope, only judged ones are
     corrected.
     """
-    labels, judged = scopes.labels, scopes.judged(gate)
+    result, labels, judged = sample.result, scopes.labels, scopes.judged(gate)
     if labels is None or not judged:
         return None
     undecided = replace(result, value=None, state="undecided", state_point="undecided", p=None)
@@ -162,20 +154,9 @@ def judged_result(
     estimate = whole.mean if gate.baseline else whole.value
     low, high = whole.difference_bounds(tail) if gate.baseline else whole.bounds(tail)
     find_tail = whole.difference_tail if gate.baseline else whole.failure_tail
-    result = replace(
-        result,
-        value=estimate,
-        low=low,
-        high=high,
-        se=whole.se,
-        df=whole.df,
-        method=METHOD,
-        examples=whole.n,
-        p=find_tail(gate.bound, above=gate.at_least),
-        state=decide(low, high, gate.bound, at_least=gate.at_least),
-        state_point=decide(estimate, estimate, gate.bound, at_least=gate.at_least),
-        worst_case=None,
-    )
+    p = find_tail(gate.bound, above=gate.at_least)
+    facts = {"se": whole.se, "df": whole.df, "method": METHOD, "examples": whole.n, "p": p}
+    result = result.judged(gate, estimate, low, high, **facts, worst_case=None)
     note = (
         f"Corrected by {counted(whole.n_labels, 'label')} of people; the judge alone gives "
         f"{number(whole.naive)}."

@@ -277,7 +277,7 @@ def _spread(
     for name in names:
         sample = collect(replace(gate, scope=name), earlier)
         part = None if sample.problem else moments(sample.values, sample.clusters)
-        by_table = part is not None and sample.n_clusters is not None
+        by_table = part is not None and sample.result.clusters is not None
         variances.append((None if part is None else part.variance * part.n, by_table))
     present = [variance for variance, _ in variances if variance is not None]
     if not any(present):

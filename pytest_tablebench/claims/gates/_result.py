@@ -6,12 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_tablebench.claims._claim import State
-from pytest_tablebench.claims.estimate import (
-    Estimate,
-    holm,
-    span,
-)
+from pytest_tablebench.claims._claim import State, decide
+from pytest_tablebench.claims.estimate import Estimate, holm, span
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 
@@ -89,23 +85,30 @@ class GateResult(Estimate):
         """Return the result as in `run.json`."""
         return {name: getattr(self, _FIELDS.get(name, name)) for name in _ENTRY}
 
+    def judged(
+        self, gate: Gate, value: float | None, low: float, high: float, **facts: Any
+    ) -> GateResult:
+        """Return the result with an interval and further facts, decided by the interval."""
+        point = "undecided" if value is None else decide(value, value, gate)
+        facts |= {"state": decide(low, high, gate), "state_point": point}
+        return replace(self, value=value, low=low, high=high, **facts)
+
     def undecided(self, reason: str) -> GateResult:
         """Return the result as undecided for a reason that more examples do not remedy."""
         return replace(self, state="undecided", p=None, reason=reason, needs="", n_needed=None)
 
 
 def stored_results(entries: Iterable[Any]) -> list[GateResult]:
-    """Return the gate results in a `run.json`; skip malformed entries."""
+    """Return the gate results in a `run.json`; gates without a result are left out."""
     results = []
     for entry in entries:
-        if isinstance(entry, dict) and {"gate", "state", "bound"} <= entry.keys():
+        if not isinstance(entry, str):
             values: dict[str, Any] = {
                 str(_FIELDS.get(name, name)): tuple(value) if isinstance(value, list) else value
                 for name, value in entry.items()
                 if name in _ENTRY
             }
-            ends = values.pop("interval", None)
-            low, high = ends if isinstance(ends, tuple) and len(ends) == 2 else (None, None)
+            low, high = values.pop("interval", None) or (None, None)
             results.append(GateResult(**values, low=low, high=high))
     return results
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.claims._claim import decide
 from pytest_tablebench.claims.gates._grammar import Gate
+from pytest_tablebench.claims.gates._result import GateResult
 from pytest_tablebench.claims.gates._scopes import (
     Scopes,
     columns_in_scope,
@@ -35,72 +37,67 @@ class GateValues:
 
     `values` contains one array of example values per dataset; with a baseline they are
     differences. `clusters` contains the table of each value, or None if every example is
-    independent. `n_clusters` is None if the tables are unknown. `problem` is the reason why no
-    interval may decide. A share of cases without an answer is None if no case was asked.
+    independent. `problem` is the reason why no interval may decide. `result` has the counts, and
+    as its value the mean over datasets of the means over examples, None if a dataset has none.
     """
 
+    result: GateResult
     values: tuple[Floats, ...] = ()
     clusters: tuple[Sequence[Hashable] | None, ...] = ()
-    left_out: int = 0
-    left_out_old: int | None = None
-    not_asked: int = 0
-    not_asked_old: int = 0
-    no_answer: float | None = None
-    no_answer_old: float | None = None
     identical: bool = False
-    worst: tuple[float, float] | None = None
     problem: str | None = None
-    n_clusters: int | None = None
-
-    @property
-    def estimate(self) -> float | None:
-        """The mean over datasets of the means over examples; None if a dataset has no value."""
-        return mean(mean(row.tolist()) for row in self.values)
-
-    @property
-    def n(self) -> int:
-        """The number of used examples."""
-        return sum(len(row) for row in self.values)
 
 
 def collect(gate: Gate, scopes: Scopes) -> GateValues:
     """Return the example values of a gate that is judged by an interval."""
-    names = scopes.datasets(gate)
     parts: list[_DatasetValues] = []
-    for name in names:
+    empty = GateResult(gate=gate.text, bound=gate.bound)
+    for name in scopes.datasets(gate):
         if name not in scopes.new.datasets:
-            return GateValues(problem=f"no case of {name} was asked")
+            return GateValues(empty, problem=f"no case of {name} was asked")
         pair = scopes.pair(name)
         # A sheet over the configurations of both, with the tables of both.
         sheet = scopes.new.datasets[name] if pair is None else pair.clustered
         old = pair.before if pair is not None and gate.baseline else None
         if gate.baseline and old is None:
-            return GateValues(problem=f"the baseline has no case of {name}")
+            return GateValues(empty, problem=f"the baseline has no case of {name}")
         for side, whose in ((sheet, ""), (old, "of the baseline ")):
             problem = _unknown(gate, side, whose)
             if problem is not None:
-                return GateValues(problem=problem)
+                return GateValues(empty, problem=problem)
         part = _part(gate, name, sheet, old)
         if part is None:
-            return GateValues(problem=f"no case of this scope was asked in {name}")
+            return GateValues(empty, problem=f"no case of this scope was asked in {name}")
         parts.append(part)
     if not parts:
-        return GateValues(problem=scopes.unknown(gate))
+        return GateValues(empty, problem=scopes.unknown(gate))
     total = sum((part.counts for part in parts), Counter[str]())
-    return GateValues(
-        values=tuple(part.values for part in parts),
-        clusters=tuple(part.groups for part in parts),
-        left_out=total["left_out"],
-        left_out_old=total["left_out"] if gate.baseline else None,
-        not_asked=total["not_asked"],
-        not_asked_old=total["not_asked_old"],
-        no_answer=total["unanswered"] / total["asked"] if total["asked"] else None,
-        no_answer_old=total["unanswered_old"] / total["asked_old"] if total["asked_old"] else None,
-        identical=all(part.identical for part in parts),
-        worst=_mean_extremes(parts) if gate.measure == "robustness" and not gate.baseline else None,
-        problem=_problem(gate, parts, total["left_out"]),
-        n_clusters=_cluster_count(parts),
+    estimate = mean(mean(part.values.tolist()) for part in parts)
+    result = replace(
+        empty,
+        value=estimate,
+        state_point="undecided" if estimate is None else decide(estimate, estimate, gate),
+        examples=sum(len(part.values) for part in parts),
+        clusters=_cluster_count(parts),
+        n_left_out=total["left_out"],
+        n_left_out_baseline=total["left_out"] if gate.baseline else None,
+        n_not_asked=total["not_asked"],
+        n_not_asked_baseline=total["not_asked_old"],
+        no_answer=_share(total["unanswered"], total["asked"]),
+        baseline_no_answer=_share(total["unanswered_old"], total["asked_old"]),
+        worst_case=None if gate.baseline else _mean_extremes(parts),
     )
+    return GateValues(
+        result,
+        tuple(part.values for part in parts),
+        tuple(part.groups for part in parts),
+        all(part.identical for part in parts),
+        _problem(gate, parts, total["left_out"]),
+    )
+
+
+def _share(count: int, total: int) -> float | None:
+    return count / total if total else None
 
 
 def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
@@ -214,8 +211,11 @@ def _cluster_count(parts: Sequence[_DatasetValues]) -> int | None:
     return len(tables)
 
 
-def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
-    lows, highs = zip(*(part.worst for part in parts if part.worst is not None), strict=True)
+def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float] | None:
+    ends = [part.worst for part in parts if part.worst is not None]
+    if not ends:
+        return None
+    lows, highs = zip(*ends, strict=True)
     return fsum(lows) / len(lows), fsum(highs) / len(highs)
 
 
