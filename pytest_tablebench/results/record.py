@@ -176,6 +176,8 @@ class Record:
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags do not map names to texts")
+        if not (isinstance(record.steps, tuple | list) and all(map(_is_step, record.steps))):
+            raise ValueError("its steps are not objects with texts")
         for name in ("cluster", "why", *(axis.name for axis in AXES if axis.is_optional)):
             if not isinstance(getattr(record, name), _TEXT):
                 raise ValueError(f"its {name} is not text")
@@ -245,6 +247,14 @@ def is_corrected_score(value: object) -> bool:
         and isinstance(value.get("passed"), bool | None)
         and isinstance(parts, dict)
         and all(isinstance(part, int | float) for part in parts.values())
+    )
+
+
+def _is_step(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("text"), _TEXT)
+        and isinstance(value.get("picture"), _TEXT)
     )
 
 

@@ -78,8 +78,8 @@ class RunFacts:
     datasets: ByName = field(default_factory=dict)
     missing: Entries = field(default_factory=dict)
     data: str | None = None
-    named_by: Sequence[Any] = ()
-    selected_by: Sequence[Any] = ()
+    named_by: Sequence[str] = ()
+    selected_by: Sequence[str] = ()
     prompts_folder: str | None = None
     shots: Any = None
     thresholds: Entries = field(default_factory=dict)
@@ -219,7 +219,7 @@ class RunFacts:
     @property
     def selection_text(self) -> str:
         """A sentence if the run asked only some of the cases; else empty."""
-        options = [str(name) for name in self.selected_by]
+        options = [*self.selected_by]
         if self.shard is not None:
             options.insert(0, f"part {self.shard}")
         return f"a selection ({', '.join(options)}): other cases were not asked" if options else ""
@@ -276,7 +276,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("true or false", lambda value: isinstance(value, bool)),
     "int": ("a whole number", _is_whole),
     "float": ("a number", _is_number),
-    "Sequence[Any]": ("a list", lambda value: isinstance(value, list)),
+    "Sequence[str]": (
+        "a list of texts",
+        lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
+    ),
     "Sequence[str | Entries]": (
         "a list of gates, each a text or a result with gate, state and bound",
         lambda value: isinstance(value, list) and all(map(_is_gate, value)),

@@ -280,8 +280,29 @@ def _is_table(data: object) -> bool:
     return (
         isinstance(data, dict)
         and isinstance(data.get("header"), list)
-        and isinstance(data.get("rows"), list)
-        and all(isinstance(row, list) for row in data["rows"])
+        and _are_lists(data.get("rows"))
+        and ("structure" not in data or _is_structure(data["structure"]))
+    )
+
+
+def _are_lists(data: object) -> bool:
+    return isinstance(data, list) and all(isinstance(entry, list) for entry in data)
+
+
+def _are_counts(data: object) -> bool:
+    return isinstance(data, list) and all(isinstance(n, int) and n >= 0 for n in data)
+
+
+def _is_structure(data: object) -> bool:
+    if not isinstance(data, dict):
+        return False
+    spans = data.get("spans", [])
+    return (
+        all(_are_lists(data.get(name, [])) for name in ("captions", "header_rows", "notes"))
+        and all(_are_counts(data.get(name, [])) for name in ("row_levels", "sections"))
+        and _are_counts([data.get("row_headers", 0)])
+        and _are_lists(spans)
+        and all(len(span) == 4 and _are_counts(span) for span in spans)
     )
 
 

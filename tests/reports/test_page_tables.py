@@ -99,8 +99,8 @@ def test_merged_cells_are_truncated_with_their_lines_and_columns(tmp_path: Path)
     assert lines[-1] == line("note", {"text": "n", "across": 60})
 
 
-def test_impossible_merged_cells_are_left_out() -> None:
-    structure = {"spans": [[-(10**12), 0, 10**12, 1], [0, 0, 10**12, 10**12], [9, 9, 1, 1], [1]]}
+def test_merged_cells_end_with_the_table() -> None:
+    structure = {"spans": [[0, 0, 10**12, 10**12], [9, 9, 1, 1]]}
     stored = {
         "title": None,
         "header": ["a", "b"],

@@ -101,6 +101,12 @@ def test_tags_of_a_wrong_type_are_a_damaged_line(tags):
         Record.from_line(json.dumps({"schema": 2, **MINIMAL, "tags": tags}))
 
 
+@pytest.mark.parametrize("steps", [None, ["ask"], [{"picture": 1}], [{"text": []}]])
+def test_steps_of_a_wrong_type_are_a_damaged_line(steps):
+    with pytest.raises(ValueError, match="steps"):
+        Record.from_line(json.dumps({"schema": 2, **MINIMAL, "steps": steps}))
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
 def test_a_line_that_is_no_record_is_a_value_error(line):
     with pytest.raises(ValueError, match=r".+"):

@@ -157,10 +157,15 @@ def test_lines_that_are_no_texts_are_skipped(tmp_path: Path) -> None:
         '{"kind": "prompt", "id": 7}',
         "[" * 100_000,
         '{"kind": "example", "id": "e", "tables": [3, {"header": 1, "rows": []}]}',
+        *(
+            '{"kind": "example", "id": "e", "tables": '
+            f'[{{"header": [], "rows": [], "structure": {structure}}}]}}'
+            for structure in ("1", '{"notes": [1]}', '{"spans": [[0, 0, -1, 1]]}')
+        ),
         '{"schema": 1, "kind": "prompt", "id": "p", "text": "t"}',
     ]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    assert list(read_texts(path)) == [ExampleText("e", "", ()), PromptText("p", "t")]
+    assert list(read_texts(path)) == [*[ExampleText("e", "", ())] * 4, PromptText("p", "t")]
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:

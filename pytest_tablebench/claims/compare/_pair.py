@@ -234,6 +234,6 @@ def _thresholds(run: Run) -> Mapping[str, float]:
     """
     thresholds: dict[str, set[float]] = {}
     for record in run.records:
-        if isinstance(record.threshold, int | float):
+        if record.threshold is not None:
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
     return {name: values.pop() for name, values in thresholds.items() if len(values) == 1}

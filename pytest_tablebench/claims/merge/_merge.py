@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
     for sources in parts.groups().values():
         for name, counter in sources[0].does_not_apply.items():
             if name in counts:
-                counts[name].update({k: v for k, v in counter.items() if isinstance(v, int)})
+                counts[name].update(counter)
     for name, counter in counts.items():
         ordered = sorted(counter.items(), key=lambda entry: (-entry[1], entry[0]))
         by_dataset[name]["does_not_apply"] = dict(ordered)
@@ -232,7 +233,5 @@ def _datasets(runs: Sequence[RunFacts]) -> dict[str, Any]:
     return {name: datasets[name].datasets[name] for name in sorted(datasets)}
 
 
-def _union(lists: Iterable[Any]) -> list[str]:
-    return list(
-        dict.fromkeys(name for names in lists for name in listing(names) if isinstance(name, str))
-    )
+def _union(lists: Iterable[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(lists)))

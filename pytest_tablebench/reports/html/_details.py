@@ -162,19 +162,17 @@ def _steps(record: Record, limit: int) -> Iterator[dict[str, Any]]:
     facts are left out.
     """
     for step in record.steps[:_STEPS]:
-        if not isinstance(step, Mapping):
-            continue
-        reply, drawn = step.get("text"), step.get("picture")
-        judged = isinstance(reply, str)
+        reply = step.get("text")
+        kind = "execute" if step.get("kind") == "execute" else "ask"
         facts = {
-            "kind": "judge" if judged else "execute" if step.get("kind") == "execute" else "ask",
+            "kind": kind if reply is None else "judge",
             **{name: str(step[name])[:120] for name in _NAMED if step.get(name) is not None},
             **{name: finite(step.get(measure), 8) for name, measure in _MEASURED.items()},
             "from_store": step.get("from_store") is True or None,
-            "picture": drawn if isinstance(drawn, str) else None,
+            "picture": step.get("picture"),
         }
-        if judged:
-            facts |= {"text": str(reply)[:limit], "length": len(str(reply))}
+        if reply is not None:
+            facts |= {"text": reply[:limit], "length": len(reply)}
         yield {name: value for name, value in facts.items() if value is not None}
 
 
@@ -248,8 +246,8 @@ def shown_chart(record: Record) -> dict[str, Any] | None:
     `shapes` of the expected values (empty if they are not numbers), and how many values of their
     `count` are `drawn`. A case has a chart if its metric is of charts or a program drew a picture.
     """
-    files = [step.get("picture") for step in record.steps if isinstance(step, Mapping)]
-    drawn = [name for name in files if isinstance(name, str) and is_picture(name)]
+    files = [step.get("picture") for step in record.steps]
+    drawn = [name for name in files if name is not None and is_picture(name)]
     if not drawn and not str(record.metric).endswith("_chart"):
         return None
     kind = next(filter(None, map(_kind, record.tags.values())), "bar")

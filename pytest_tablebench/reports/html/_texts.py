@@ -73,7 +73,7 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
         "column_count": width,
     }
     structure = table.get("structure")
-    if isinstance(structure, Mapping):
+    if structure is not None:
         return {**shown, "lines": _lines(table, structure, min(width, _COLUMN_LIMIT))}
     shown["rows"] = [[cell_text(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
     return shown
@@ -87,7 +87,7 @@ def _lines(
     place = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     covered: set[tuple[int, int]] = set()
-    for row, column, rows, columns in _spans(structure):
+    for row, column, rows, columns in structure.get("spans", ()):
         if row not in place:
             continue
         down = [place[n] for n in range(row, min(row + rows, shown_lines[-1][0] + 1)) if n in place]
@@ -96,7 +96,7 @@ def _lines(
             continue
         sizes[down[0], column] = len(down), len(across)
         covered |= {(line, over) for line in down for over in across}
-    names = _number(structure.get("row_headers"))
+    names = structure.get("row_headers", 0)
     lines = []
     for at, (_, kind, level, line) in enumerate(shown_lines):
         cells = line[:width]
@@ -130,8 +130,8 @@ def _kept(
     table: Mapping[str, Any], structure: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, int, Sequence[Any]]]:
     """Yield the shown lines: number in the sheet, kind, level, cells."""
-    captions, above = _listed(structure, "captions"), _listed(structure, "header_rows")
-    sections, levels = set(structure.get("sections") or ()), structure.get("row_levels") or ()
+    captions, above = structure.get("captions", []), structure.get("header_rows", [])
+    sections, levels = set(structure.get("sections", ())), structure.get("row_levels", ())
     heads = [*above[:_OTHER_LIMIT], table["header"]]
     at = len(captions) + len(above) + 1
     for number, line in enumerate(captions[:_OTHER_LIMIT]):
@@ -140,25 +140,11 @@ def _kept(
         # The last header line keeps its number if header lines above it are left out.
         yield (at - 1 if line is heads[-1] else number), "head", 0, line
     for row, line in enumerate(table["rows"][:_ROW_LIMIT]):
-        level = min(_number(levels[row]), _DEEPEST) if row < len(levels) else 0
+        level = min(levels[row], _DEEPEST) if row < len(levels) else 0
         yield at + row, "section" if row in sections else "row", level, line
-    notes = _listed(structure, "notes")[:_OTHER_LIMIT]
+    notes = structure.get("notes", [])[:_OTHER_LIMIT]
     for number, line in enumerate(notes, at + len(table["rows"])):
         yield number, "note", 0, line
-
-
-def _listed(structure: Mapping[str, Any], name: str) -> list[list[Any]]:
-    return [line for line in structure.get(name) or () if isinstance(line, list)]
-
-
-def _spans(structure: Mapping[str, Any]) -> Iterator[list[int]]:
-    for span in structure.get("spans") or ():
-        if len(span) == 4 and all(isinstance(n, int) and n >= 0 for n in span):
-            yield span
-
-
-def _number(value: Any) -> int:
-    return max(0, value) if isinstance(value, int) else 0
 
 
 def cell_text(value: Any, limit: int = _CELL_LIMIT) -> str | None:

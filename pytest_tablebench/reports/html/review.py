@@ -6,7 +6,7 @@ Each is one file that loads nothing. What people enter is stored in their browse
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -115,23 +115,21 @@ def _table_excerpt(table: Mapping[str, Any], marked: set[int], limit: int) -> di
     title = table.get("title")
     around = {row + step for row in marked for step in range(-_AROUND, _AROUND + 1)}
     numbers = sorted({*range(min(limit, len(rows))), *(n for n in around if 0 <= n < len(rows))})
-    structure = table.get("structure")
+    structure = table.get("structure") or {}
     return {
         "title": None if title is None else str(title)[:_CELL_LIMIT],
         "header": _line(header),
-        "above": [*_lines(structure, "captions"), *_lines(structure, "header_rows")],
-        "below": list(_lines(structure, "notes")),
+        "above": [
+            _line(line)
+            for name in ("captions", "header_rows")
+            for line in structure.get(name, ())[:_OTHER_LIMIT]
+        ],
+        "below": [_line(line) for line in structure.get("notes", ())[:_OTHER_LIMIT]],
         "rows": [_line(rows[number]) for number in numbers],
         "numbers": None if numbers == list(range(len(numbers))) else numbers,
         "row_count": len(rows),
         "column_count": max([len(header), *map(len, rows)], default=0),
     }
-
-
-def _lines(structure: Any, name: str) -> Iterator[list[str | None]]:
-    """Yield the lines above or below the rows that the structure of a table has."""
-    lines = structure.get(name) or () if isinstance(structure, Mapping) else ()
-    yield from (_line(line) for line in lines[:_OTHER_LIMIT] if isinstance(line, list))
 
 
 def _line(cells: Sequence[Any]) -> list[str | None]:
