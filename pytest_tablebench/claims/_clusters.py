@@ -27,6 +27,12 @@ def numbered(groups: Sequence[Hashable]) -> tuple[Integers, tuple[Hashable, ...]
     return index, tuple(places)
 
 
+def cluster_count(datasets: Sequence[Sequence[Hashable] | None]) -> int | None:
+    """Return the number of clusters of all datasets; None if those of one are unknown."""
+    names = [name for groups in datasets for name in groups or ()]
+    return None if not datasets or None in datasets else len(set(names))
+
+
 @dataclass(frozen=True, slots=True)
 class ClusteredMean:
     """What each cluster contributes to the error of a mean over two or more clusters.

@@ -13,6 +13,7 @@ from itertools import compress
 from math import fsum
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_tablebench.claims._clusters import cluster_count
 from pytest_tablebench.claims.estimate import (
     Estimate,
     Moments,
@@ -305,19 +306,12 @@ def paired_difference(
 def _unknown(values: Sequence[PairedValues], note: str | None) -> PairedEstimate:
     return PairedEstimate(
         examples=sum(len(entry.before) for entry in values),
-        clusters=_cluster_count(values),
+        clusters=cluster_count([entry.groups for entry in values]),
         left_out=sum(entry.left_out for entry in values),
         left_out_before=sum(entry.left_out_before for entry in values),
         left_out_after=sum(entry.left_out_after for entry in values),
         note=note,
     )
-
-
-def _cluster_count(values: Sequence[PairedValues]) -> int | None:
-    groups = [entry.groups for entry in values]
-    if not groups or None in groups:
-        return None
-    return len({name for names in groups for name in names or ()})
 
 
 def _of(names: Sequence[str], datasets: Sequence[SheetPair]) -> str:

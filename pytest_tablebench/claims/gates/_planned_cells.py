@@ -7,14 +7,35 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.gates._grammar import Gate
-from pytest_tablebench.claims.gates._scopes import Key, Sides, key_of
+from pytest_tablebench.claims.gates._scopes import Key, Sides, key_of, read_side
+from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.results.record import TALLIES
 from pytest_tablebench.results.score_table import field_of
-from pytest_tablebench.results.sheets import Configuration, ScoreSheet, with_clusters
+from pytest_tablebench.results.sheets import ScoreSheet, with_clusters
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags
+
+
+class _PlannedCase:
+    """A case as a record that has no answer yet."""
+
+    score = passed = raw = None
+
+    def __init__(self, case: Any, altered: Collection[str]) -> None:
+        self.preserves_meaning = case.perturbation not in altered
+        self.dataset, self.example_id = case.dataset, case.example_id
+        vars(self).update(values_on(case))
+        self.benchmark = getattr(case, "benchmark", None)
+
+
+def planned_side(cases: Iterable[Any], altered: Collection[str]) -> Sides:
+    """Return planned cases as a run that asked them and has no answer.
+
+    `altered` are the perturbations that change the meaning of a table.
+    """
+    return read_side(_PlannedCase(case, altered) for case in cases)
 
 
 @dataclass
@@ -22,63 +43,40 @@ class PlannedCells:
     """The planned cases as arrays, filled in as records arrive."""
 
     sides: dict[str, ScoreSheet]
-    planned: dict[str, Flags]
+    benchmarks: Mapping[str, Sequence[str]]
     places: dict[Key, tuple[str, int, int]]
 
     @classmethod
     def of(
-        cls,
-        keys: Iterable[Key],
-        checks: Iterable[tuple[str, str]] = (),
-        *,
-        mode: Mapping[str, str],
-        gates: Sequence[Gate] = (),
-        altered: Collection[str] = (),
+        cls, cases: Iterable[Any], gates: Sequence[Gate], altered: Collection[str]
     ) -> PlannedCells:
-        """Return the arrays of planned cases that were not asked yet.
-
-        Args:
-            keys: the keys of the cases.
-            checks: pairs of a dataset and a test.
-            mode: the names of all cases on the axes of no grid, where they have one.
-            gates: the gates, whose tags and parts are kept.
-            altered: perturbations that change the meaning of a table.
-        """
-        by_dataset: dict[str, list[Key]] = {}
-        for key in sorted(set(keys)):
-            by_dataset.setdefault(key[0], []).append(key)
-        sides, planned, places = {}, {}, {}
+        """Return the arrays of planned cases; the tags, parts and tests of the gates are kept."""
+        planned = planned_side({key_of(case): case for case in cases}.values(), altered)
+        sides, places = {}, {}
         compared = any(gate.measure == "consistency" for gate in gates)
-        for name, dataset_keys in by_dataset.items():
-            examples = tuple(sorted({key[1] for key in dataset_keys}))
-            cells: tuple[Configuration, ...] = tuple(sorted({key[2:] for key in dataset_keys}))
-            rows = {example: index for index, example in enumerate(examples)}
-            columns = {cell: index for index, cell in enumerate(cells)}
-            shape = (len(examples), len(cells))
-            planned[name] = np.zeros(shape, dtype=bool)
-            for key in dataset_keys:
-                row, column = rows[key[1]], columns[key[2:]]
-                planned[name][row, column] = True
+        for name, sheet in planned.datasets.items():
+            for row, column in np.argwhere(sheet.is_asked).tolist():
+                key = (name, sheet.examples[row], *sheet.configurations[column])
                 places[key] = (name, row, column)
-            sides[name] = ScoreSheet(
-                examples,
-                cells,
-                np.full(shape, np.nan),
-                np.full(shape, np.nan),
-                np.zeros(shape, dtype=bool),
-                np.full(shape, None, dtype=object),
+            shape = sheet.is_asked.shape
+            sides[name] = replace(
+                sheet,
+                is_asked=np.zeros(shape, dtype=bool),
+                times=None,
+                lost=None,
+                answers=np.full(shape, None, dtype=object),
                 checks={
-                    test: np.full(shape, np.nan) for dataset, test in set(checks) if dataset == name
+                    gate.check: np.full(shape, np.nan)
+                    for gate in gates
+                    if gate.check and gate.scope == name
                 },
-                mode=mode,
                 parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
                 answer_marks=np.zeros(shape, dtype=np.int64) if compared else None,
-                tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},
-                altered=frozenset(altered),
-                clusters=[""] * len(examples),
+                tags={tag: [""] * shape[0] for gate in gates for tag, _ in gate.tags},
+                clusters=[""] * shape[0],
                 tallies={tally: np.zeros(shape) for tally in TALLIES},
             )
-        return cls(sides, planned, places)
+        return cls(sides, planned.benchmarks, places)
 
     def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
         """Add a record and return its place; None if it is not planned or already added."""

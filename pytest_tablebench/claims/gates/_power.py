@@ -14,9 +14,9 @@ from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
 from pytest_tablebench.claims.gates._judged import planned_needs
+from pytest_tablebench.claims.gates._planned_cells import planned_side
 from pytest_tablebench.claims.gates._scopes import Scopes, columns_in_scope, read_side
 from pytest_tablebench.claims.gates._values import collect
-from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted
 
@@ -114,25 +114,13 @@ def plan_gates(
         clusters: the tables of the planned examples, by dataset. Without them every example
             counts as independent.
     """
-    sides = read_side(_Planned(case, altered) for case in planned)
+    sides = planned_side(planned, altered)
     scopes = Scopes(sides, None, sides.benchmarks if benchmarks is None else benchmarks)
     runs = [read_side(records) for records in history[:2]]
     earlier = None
     if runs:
         earlier = Scopes(runs[0], runs[1] if len(runs) > 1 else None, scopes.benchmarks)
     return [_plan(gate, scopes, earlier, clusters or {}, level) for gate in map(parse_gate, gates)]
-
-
-class _Planned:
-    """A case as a record that has no answer yet."""
-
-    score = passed = raw = None
-
-    def __init__(self, case: Any, altered: Collection[str]) -> None:
-        self.preserves_meaning = case.perturbation not in altered
-        self.dataset, self.example_id = case.dataset, case.example_id
-        vars(self).update(values_on(case))
-        self.benchmark = getattr(case, "benchmark", None)
 
 
 def _plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pytest_tablebench.claims._claim import State, decide
@@ -11,16 +11,7 @@ from pytest_tablebench.claims.estimate import Estimate, holm, span
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 
-_ENTRY = (
-    "gate", "estimate", "bound", "interval", "se", "df", "method", "n_examples", "n_left_out",
-    "state", "state_point", "reason", "level", "p", "holm_marked", "identical", "worst_case",
-    "no_answer", "baseline_no_answer", "n_left_out_baseline", "n_not_asked",
-    "n_not_asked_baseline", "n_cases", "n_no_answer", "clopper_pearson", "effective_interval",
-    "notes", "n_clusters", "needs", "n_needed",
-)  # fmt: skip
-"""The names of a gate's result in `run.json`."""
-
-_FIELDS = {"estimate": "value", "n_examples": "examples", "n_clusters": "clusters"}
+_RECORDED = {"value": "estimate", "examples": "n_examples", "clusters": "n_clusters"}
 """The fields that have another name in `run.json`."""
 
 
@@ -83,7 +74,10 @@ class GateResult(Estimate):
 
     def entry(self) -> dict[str, Any]:
         """Return the result as in `run.json`."""
-        return {name: getattr(self, _FIELDS.get(name, name)) for name in _ENTRY}
+        facts = {_RECORDED.get(name, name): value for name, value in vars(self).items()}
+        for name in ("low", "high", "note"):
+            del facts[name]
+        return {"gate": self.gate, **facts, "interval": self.interval}
 
     def judged(
         self, gate: Gate, value: float | None, low: float, high: float, **facts: Any
@@ -101,15 +95,16 @@ class GateResult(Estimate):
 def stored_results(entries: Iterable[Any]) -> list[GateResult]:
     """Return the gate results in a `run.json`; gates without a result are left out."""
     results = []
+    names = {_RECORDED.get(item.name, item.name): item.name for item in fields(GateResult)}
     for entry in entries:
         if not isinstance(entry, str):
             values: dict[str, Any] = {
-                str(_FIELDS.get(name, name)): tuple(value) if isinstance(value, list) else value
+                names[name]: tuple(value) if isinstance(value, list) else value
                 for name, value in entry.items()
-                if name in _ENTRY
+                if name in names
             }
-            low, high = values.pop("interval", None) or (None, None)
-            results.append(GateResult(**values, low=low, high=high))
+            low, high = entry.get("interval") or (None, None)
+            results.append(GateResult(**values | {"low": low, "high": high}))
     return results
 
 

@@ -225,15 +225,14 @@ class Scopes:
             benchmark: [name for name in names if name in new or name not in self.new.datasets]
             for benchmark, names in self.benchmarks.items()
         }
-        return Scopes(
-            Sides(new, self.new.benchmarks),
-            Sides(old, self.old.benchmarks) if self.old else None,
-            benchmarks,
-            self.missing,
+        return replace(
             self,
-            self.labels,
-            self.allowances,
-            self.family,
+            new=Sides(new, self.new.benchmarks),
+            old=Sides(old, self.old.benchmarks) if self.old else None,
+            benchmarks=benchmarks,
+            whole=self,
+            _pairs={},
+            _slices={},
         )
 
     def missing_against(self, gate: Gate) -> Scopes | None:

@@ -14,7 +14,6 @@ from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse
 from pytest_tablebench.claims.gates._planned_cells import PlannedCells
 from pytest_tablebench.claims.gates._result import EvaluatedGate, GateResult, correct
 from pytest_tablebench.claims.gates._scopes import Key, Scopes, Sides, key_of, read_side
-from pytest_tablebench.config.axes import MODES, names_on
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
@@ -45,16 +44,6 @@ def order(cases: Iterable[CaseLike], seed: int = 0) -> list[CaseLike]:
     unordered = list(cases)
     passes = passes_of((key_of(case) for case in unordered), seed)
     return sorted(unordered, key=lambda case: (passes[key_of(case)], key_of(case)[:2]))
-
-
-def _mode(cases: Iterable[Any]) -> dict[str, str]:
-    """Return the names that all cases have on the axes of no grid."""
-    names = [{names_on(case, (axis,))[0] for case in cases} for axis in MODES]
-    return {
-        axis.name: name
-        for axis, (name, *others) in zip(MODES, names, strict=True)
-        if name and not others
-    }
 
 
 def passes_of(keys: Iterable[Key], seed: int = 0) -> dict[Key, int]:
@@ -112,15 +101,7 @@ class StoppingRule:
         """
         self.gates = list(map(parse_gate, gates))
         self.alpha = 1 - level
-        cases = list(planned)
-        checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.planned_cells = PlannedCells.of(
-            (key_of(case) for case in cases),
-            checks,
-            mode=_mode(cases),
-            gates=self.gates,
-            altered=altered,
-        )
+        self.planned_cells = PlannedCells.of(planned, self.gates, altered)
         passes = passes_of(self.planned_cells.places, seed)
         self.n_steps, self.done = max(passes.values(), default=0), 0
         self._left: Counter[int] = Counter()
@@ -133,7 +114,7 @@ class StoppingRule:
             self.steps[dataset][row, column] = number
             self._left[number] += 1
         self.n_asked = 0
-        self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
+        self._benchmarks = self.planned_cells.benchmarks if benchmarks is None else benchmarks
         self._missing = missing
         self._old: Sides | None = None
         if baseline is not None:
@@ -302,12 +283,3 @@ def _may_be_early(gate: Gate) -> bool:
     A range grows with each pass, and an early pass has few cases of a single configuration.
     """
     return gate.measure != "robustness" and not gate.filters and not gate.at_end
-
-
-def _benchmarks(cases: Iterable[Any]) -> dict[str, list[str]]:
-    datasets: dict[str, set[str]] = {}
-    for case in cases:
-        name = getattr(case, "benchmark", None)
-        if name:
-            datasets.setdefault(name, set()).add(case.dataset)
-    return {name: sorted(datasets[name]) for name in sorted(datasets)}

@@ -9,6 +9,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims._claim import decide
+from pytest_tablebench.claims._clusters import cluster_count
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._result import GateResult
 from pytest_tablebench.claims.gates._scopes import (
@@ -78,7 +79,7 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
         value=estimate,
         state_point="undecided" if estimate is None else decide(estimate, estimate, gate),
         examples=sum(len(part.values) for part in parts),
-        clusters=_cluster_count(parts),
+        clusters=cluster_count([part.tables for part in parts]),
         n_left_out=total["left_out"],
         n_left_out_baseline=total["left_out"] if gate.baseline else None,
         n_not_asked=total["not_asked"],
@@ -199,16 +200,6 @@ def _extremes(scores: Floats) -> tuple[float, float]:
     observed = np.nan_to_num(robustness(scores), nan=1.0)
     worst = np.where(np.isnan(scores).any(axis=1), 0.0, observed)
     return float(worst.mean()), float(observed.mean())
-
-
-def _cluster_count(parts: Sequence[_DatasetValues]) -> int | None:
-    """Return the number of tables of the used examples; None if unknown."""
-    tables: set[Hashable] = set()
-    for part in parts:
-        if part.tables is None:
-            return None
-        tables.update(part.tables)
-    return len(tables)
 
 
 def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float] | None:

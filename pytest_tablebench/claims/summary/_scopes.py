@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.claims._cheapest import MARGIN, paired_settings, settings_of
+from pytest_tablebench.claims._clusters import cluster_count
 from pytest_tablebench.claims.estimate import estimate
 from pytest_tablebench.claims.summary._examples import Examples, by_tag
 from pytest_tablebench.claims.summary._repeats import (
@@ -281,13 +282,10 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
     Datasets over the same tables share clusters.
     """
-    clusters: set[str] = set()
-    for dataset in datasets:
-        answered = np.isfinite(dataset.performance)
-        if dataset.names is None and answered.any():
-            return None
-        clusters.update(() if dataset.names is None else dataset.names[answered].tolist())
-    return len(clusters) or None
+    answered = [(dataset.names, np.isfinite(dataset.performance)) for dataset in datasets]
+    return cluster_count(
+        [None if names is None else names[used].tolist() for names, used in answered if used.any()]
+    )
 
 
 def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
