@@ -85,7 +85,7 @@ def alarm(world: World, looks: int, drop: float = 0.0, after: int = 0) -> int | 
     right = world.dropped(drop)
     for look in range(1, looks + 1):
         watch.look(world.run(right if look > after else None))
-        if watch.alarms() is not None:
+        if watch.alarm() is not None:
             return look
     return None
 

@@ -101,14 +101,14 @@ def choose(figures: Mapping[str, Mapping[str, Any]], reference: str, axis: Axis)
     """
     by, price = _prices(figures, axis)
     cheaper = [name for name in figures if name != reference and price[name] < price[reference]]
-    as_good = [name for name in cheaper if _paired(figures[name])["state"] == "not worse"]
+    as_good = [name for name in cheaper if figures[name]["paired"]["state"] == "not worse"]
     cheapest = min([*as_good, reference], key=lambda name: price[name])
     undecided = [
         name
         for name in cheaper
-        if _paired(figures[name])["state"] == "undecided" and price[name] < price[cheapest]
+        if figures[name]["paired"]["state"] == "undecided" and price[name] < price[cheapest]
     ]
-    numbers = [_paired(figures[name])["more_examples"] for name in undecided]
+    numbers = [figures[name]["paired"]["more_examples"] for name in undecided]
     chosen = None if cheapest == reference and undecided else cheapest
     has_share = chosen is not None and by != "order" and price[reference] > 0
     return {
@@ -118,11 +118,6 @@ def choose(figures: Mapping[str, Mapping[str, Any]], reference: str, axis: Axis)
         "undecided": sorted(undecided, key=lambda name: price[name]),
         "more_examples": None if None in numbers else max(numbers, default=None),
     }
-
-
-def _paired(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    paired: Mapping[str, Any] = entry["paired"]
-    return paired
 
 
 def _prices(figures: Mapping[str, Mapping[str, Any]], axis: Axis) -> tuple[str, dict[str, float]]:

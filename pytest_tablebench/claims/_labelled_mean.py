@@ -9,6 +9,7 @@ also the difference estimator of survey sampling (Saerndal, Swensson and Wretman
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -297,20 +298,10 @@ def case_weights(examples: Sequence[Hashable], configurations: Sequence[Hashable
 
     It is the mean over examples of the mean over configurations of the mean over repeats.
     """
-    repeats: dict[Hashable, int] = {}
-    for key in zip(examples, configurations, strict=True):
-        repeats[key] = repeats.get(key, 0) + 1
-    cells: dict[Hashable, int] = {}
-    for example in dict.fromkeys(examples):
-        cells[example] = 0
-    for example, _ in dict.fromkeys(zip(examples, configurations, strict=True)):
-        cells[example] += 1
-    return np.array(
-        [
-            1 / (len(cells) * cells[example] * repeats[example, configuration])
-            for example, configuration in zip(examples, configurations, strict=True)
-        ]
-    )
+    keys = list(zip(examples, configurations, strict=True))
+    repeats = Counter(keys)
+    cells = Counter(example for example, _ in repeats)
+    return np.array([1 / (len(cells) * cells[key[0]] * repeats[key]) for key in keys])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,8 +327,6 @@ def rogan_gladen(
     size: float,
     sensitivity: tuple[float, float],
     specificity: tuple[float, float],
-    *,
-    tail: float = 0.025,
 ) -> RoganGladen | None:
     """Return a rate corrected for a judge's errors (Rogan and Gladen 1978, Am J Epidemiology 107).
 
@@ -351,7 +340,7 @@ def rogan_gladen(
     (se, n_se), (sp, n_sp) = sensitivity, specificity
     if n_se <= 0 or n_sp <= 0 or se + sp - 1 <= 0:
         return None
-    z = float(ndtri(1 - tail))
+    z = float(ndtri(0.975))
     n, n_right, n_wrong = size + z * z, n_se + 2, n_sp + 2
     q = (size * rate + z * z / 2) / n
     se_adjusted, sp_adjusted = (n_se * se + 1) / n_right, (n_sp * sp + 1) / n_wrong
@@ -365,6 +354,4 @@ def rogan_gladen(
     reach = z * math.sqrt(q * (1 - q) / n + p * p * of_se + (1 - p) ** 2 * of_sp) / power
     low, high = (min(1.0, max(0.0, end)) for end in (p + shift - reach, p + shift + reach))
     estimate = min(1.0, max(0.0, (rate + sp - 1) / (se + sp - 1)))
-    return RoganGladen(
-        value=estimate, low=low, high=high, level=1 - 2 * tail, sensitivity=se, specificity=sp
-    )
+    return RoganGladen(value=estimate, low=low, high=high, sensitivity=se, specificity=sp)

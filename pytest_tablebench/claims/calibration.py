@@ -88,13 +88,12 @@ def _label(case: JudgedCase, *, rate: bool) -> float:
     return float(is_right(case, case.label)) if rate else case.label
 
 
-def naive_cases(cases: Sequence[JudgedCase], *, rate: bool = False) -> LabelledMean | None:
+def naive_cases(cases: Sequence[JudgedCase]) -> LabelledMean | None:
     """Return the mean of the judge's marks alone, with the variance of its cases; one dataset."""
     by_example: dict[str, list[tuple[Hashable, float]]] = defaultdict(list)
     clusters: dict[str, Hashable] = {}
     for case in cases:
-        mark = float(is_right(case, case.mark)) if rate else case.mark
-        by_example[case.example_id].append((case.configuration, mark))
+        by_example[case.example_id].append((case.configuration, case.mark))
         clusters[case.example_id] = cluster_name(case)
     values = []
     for pairs in by_example.values():

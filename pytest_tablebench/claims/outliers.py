@@ -42,19 +42,19 @@ class Outlier:
     difference: Estimate
 
 
-def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
+def outliers(table: ScoreTable) -> list[Outlier]:
     """Return the parts whose difference is significant, the lowest first.
 
     A serializer (perturbation, ...) is compared within each example: its scores with all scores
     of that example (statistics.md section 3). A tag's mean is compared with the mean of as many
     examples drawn without replacement from the dataset, whose variance is s^2/m (1 - m/n). If
     examples share tables, residuals are summed by table. All parts of all datasets share the
-    error 1 - `level` (Bonferroni), so that a run without differences rarely has an outlier.
+    error .05 (Bonferroni), so that a run without differences rarely has an outlier.
     """
     parts = []
     for dataset, sheet in sheets(table.cells).items():
         parts += [*_axis_parts(dataset, sheet.meant), *_tag_parts(dataset, sheet.meant)]
-    tail = (1 - level) / 2 / max(1, len(parts))
+    tail = (1 - 0.95) / 2 / max(1, len(parts))
     bounded = [part.bounded(tail) for part in parts]
     significant = [outlier for outlier in bounded if not _contains_0(outlier.difference)]
     return sorted(significant, key=lambda o: (o.value - o.whole, o.dataset, o.kind, o.name))

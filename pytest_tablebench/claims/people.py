@@ -46,7 +46,7 @@ class PeopleAgreement:
     pairs: tuple[PairAgreement, ...]
 
 
-def people_agreement(cases: Sequence[JudgedCase], *, seed: int = 0) -> PeopleAgreement | None:
+def people_agreement(cases: Sequence[JudgedCase]) -> PeopleAgreement | None:
     """Return the agreement of people about answers that several labelled; None without such."""
     people = sorted({name for case in cases for name in case.labels})
     shared = [case for case in cases if len(case.labels) > 1]
@@ -65,14 +65,14 @@ def people_agreement(cases: Sequence[JudgedCase], *, seed: int = 0) -> PeopleAgr
             PairAgreement(
                 (first, second),
                 sum(a == b for a, b in zip(*sides, strict=True)) / len(both),
-                kappa(sides[0], sides[1], of_both, weighted=False, seed=seed),
-                kappa(sides[0], sides[1], of_both, weighted=True, seed=seed),
+                kappa(sides[0], sides[1], of_both, weighted=False),
+                kappa(sides[0], sides[1], of_both, weighted=True),
             )
         )
     return PeopleAgreement(
         tuple(people),
-        krippendorff(units, clusters, metric="nominal", seed=seed),
-        krippendorff(units, clusters, metric="interval", seed=seed),
+        krippendorff(units, clusters, metric="nominal"),
+        krippendorff(units, clusters, metric="interval"),
         tuple(pairs),
     )
 
@@ -83,7 +83,6 @@ def kappa(
     clusters: Sequence[Any],
     *,
     weighted: bool = True,
-    seed: int = 0,
 ) -> Estimate:
     """Return Cohen's kappa (1960) of marks from 0 to 1, rounded half up to tenths.
 
@@ -106,7 +105,7 @@ def kappa(
         by_chance = np.einsum("bi,ij,bj->b", rows, costs, columns)
         return _one_minus(observed, by_chance)
 
-    return _figure(cells, clusters, of, seed)
+    return _figure(cells, clusters, of)
 
 
 def krippendorff(
@@ -114,7 +113,6 @@ def krippendorff(
     clusters: Sequence[Any],
     *,
     metric: str = "interval",
-    seed: int = 0,
 ) -> Estimate:
     """Return Krippendorff's alpha for any number of people and missing labels.
 
@@ -140,7 +138,7 @@ def krippendorff(
         observed = totals[:, 0] * (number - 1)
         return _one_minus(observed, _disagreement(counts, levels, metric))
 
-    return _figure(sums, [name for _, name in rows], of, seed)
+    return _figure(sums, [name for _, name in rows], of)
 
 
 def _disagreement(counts: Floats, levels: Floats, metric: str) -> Floats:
@@ -161,9 +159,7 @@ def _one_minus(observed: Floats, by_chance: Floats) -> Floats:
     return 1 - ratio
 
 
-def _figure(
-    rows: Floats, clusters: Sequence[Any], of: Callable[[Floats], Floats], seed: int
-) -> Estimate:
+def _figure(rows: Floats, clusters: Sequence[Any], of: Callable[[Floats], Floats]) -> Estimate:
     """Return a function of the sum of rows, with its percentile interval over clusters."""
     if not len(rows):
         return Estimate()
@@ -175,7 +171,7 @@ def _figure(
     if np.isfinite(value) and number >= FEWEST_CLUSTERS:
         by_cluster = np.zeros((number, rows.shape[1]))
         np.add.at(by_cluster, index, rows)
-        draw = np.random.default_rng(seed)
+        draw = np.random.default_rng(0)
         times = draw.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
         resampled = of(times.astype(float) @ by_cluster)
         low, high = np.nanquantile(resampled, (0.025, 0.975)).tolist()

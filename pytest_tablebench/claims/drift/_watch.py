@@ -43,9 +43,8 @@ class DriftStanding:
     drop: Estimate
     direction: Direction | None
     drift: Estimate | None
-    noise: Noise
-    is_unusual: bool = False
-    since: int | None = None
+    is_unusual: bool
+    since: int | None
     """The look from 0 at which the evidence of the drift begins."""
 
 
@@ -94,26 +93,25 @@ class DriftTest:
         self._drops.append(drop)
         self._is_unusual = abs(drop) > UNUSUAL * self._spread
 
-    def alarms(self) -> Direction | None:
-        """Return the direction of a drift that the looks show, if any."""
+    def alarm(self) -> tuple[Direction, int] | None:
+        """Return the direction of a drift that the looks show and its first look, if any."""
         noise, drops = self.noise, np.array(self._drops)
-        if first_start(drops, noise) is not None:
-            return "drop"
-        return "rise" if first_start(-drops, noise) is not None else None
+        if (start := first_start(drops, noise)) is not None:
+            return "drop", start
+        return None if (start := first_start(-drops, noise)) is None else ("rise", start)
 
     def standing(self) -> DriftStanding:
         """Return the state after the last look. There must be one."""
         noise, drops = self.noise, np.array(self._drops)
-        whole, recent = drop_since(drops, 0, noise), float(drops[-1]) / noise.n
-        signs: tuple[tuple[Direction, int], ...] = (("drop", 1), ("rise", -1))
-        for direction, sign in signs:
-            start = first_start(sign * drops, noise)
-            if start is not None:
-                drift = drop_since(drops, start, noise)
-                return DriftStanding(
-                    recent, whole, direction, drift, noise, self._is_unusual, start
-                )
-        return DriftStanding(recent, whole, None, None, noise, self._is_unusual)
+        direction, start = self.alarm() or (None, None)
+        return DriftStanding(
+            recent=float(drops[-1]) / noise.n,
+            drop=drop_since(drops, 0, noise),
+            direction=direction,
+            drift=None if start is None else drop_since(drops, start, noise),
+            is_unusual=self._is_unusual,
+            since=start,
+        )
 
 
 class AnswerTest:

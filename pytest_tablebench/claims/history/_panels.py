@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -150,8 +149,8 @@ def _panel(
         if model in before:
             changes = _changes(before[model], run, kind, name, benchmark)
         before[model] = run
-        examples = _number(scope.get("n_examples"))
-        point = HistoryPoint(number, figures, None if examples is None else int(examples), changes)
+        examples = scope.get("n_examples")
+        point = HistoryPoint(number, figures, examples if type(examples) is int else None, changes)
         lines.setdefault(model, []).append(point)
     return HistoryPanel(
         kind, name, tuple(HistoryLine(model, tuple(points)) for model, points in lines.items())
@@ -193,26 +192,15 @@ def _no_answer_bounds(share: float, scope: Mapping[str, Any]) -> tuple[float | N
     failed together.
     """
     for name in ("n_clusters", "n_examples"):
-        units = _number(scope.get(name))
-        if units is not None and 1 <= units <= HIGHEST:
+        units = scope.get(name)
+        if type(units) is int and 1 <= units <= HIGHEST:
             return clopper_pearson(share * units, units)
     return None, None
 
 
-def _number(value: object) -> float | None:
-    """Return a finite number; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _share(value: object) -> float | None:
-    number = _number(value)
-    return number if number is not None and 0 <= number <= 1 else None
+def _share(value: Any) -> float | None:
+    """Return a number from 0 to 1; None for anything else."""
+    return value if type(value) in {int, float} and 0 <= value <= 1 else None
 
 
 def _bounds(value: object) -> tuple[float | None, float | None]:

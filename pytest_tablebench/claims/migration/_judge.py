@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison, compare_runs
 from pytest_tablebench.claims.estimate import span
@@ -35,8 +35,6 @@ SHOWN_CHANGES = 10
 
 TEXT_LIMIT = 300
 
-Kind = Literal["dataset", "serializer", "tag"]
-
 
 def judge_migration(
     old: Run,
@@ -63,14 +61,10 @@ def judge_migration(
     Raises `SettingsError` for runs without a common case.
     """
     comparison = compare_runs(old, new, allow_unlike=True)
-    subjects = list(_subjects(comparison, margin))
-    counts = [_gap_claim(name, margin) for kind, name, *_ in subjects if kind == "dataset"]
-    gates = [gate for *_, gate in subjects]
+    subjects, gates = zip(*_subjects(comparison, margin), strict=True)
+    counts = [_gap_claim(scope.name, margin) for scope in subjects if scope.kind == "dataset"]
     results = judge_gates(new.table, [*gates, *counts], old.table)
-    scopes = tuple(
-        _scope(subject, result, comparison)
-        for subject, result in zip(subjects, results[: len(gates)], strict=True)
-    )
+    scopes = tuple(map(_judged, subjects, results))
     gaps, sides = tuple(results[len(gates) :]), (side_of(old), side_of(new))
     gate_entries = () if new.facts.is_running else new.facts.gates  # judged at the end of the run
     judged = tuple(stored_results(gate_entries))
@@ -97,27 +91,20 @@ def judge_migration(
     )
 
 
-Subject = tuple[Kind, str, str, Gate]
-"""A kind, a dataset, the name of a slice or of the dataset, and the claim about it."""
-
-
-def _subjects(comparison: RunComparison, margin: float) -> Iterator[Subject]:
-    """Yield each dataset, then its serializers and the values of its tags."""
-    datasets = [scope for scope in comparison.scopes if scope.kind == "dataset"]
-    for dataset in datasets:
-        name = str(dataset.dataset)
-        yield "dataset", name, name, _claim(name, margin)
+def _subjects(comparison: RunComparison, margin: float) -> Iterator[tuple[ScopeComparison, Gate]]:
+    """Yield each dataset, then its serializers and the values of its tags, with the claims."""
+    for dataset in (scope for scope in comparison.scopes if scope.kind == "dataset"):
+        name, whole = dataset.name, _examples(dataset)
+        yield dataset, _claim(name, margin)
         parts = [scope for scope in comparison.scopes if scope.dataset == name]
-        serializers = [scope.name for scope in parts if scope.kind == "serializer"]
-        for serializer in serializers if len(serializers) > 1 else ():
-            gate = _claim(name, margin, filters=(serializer,))
-            yield "serializer", name, serializer, gate
-        whole = _examples(dataset)
+        serializers = [part for part in parts if part.kind == "serializer"]
+        for part in serializers if len(serializers) > 1 else ():
+            yield part, _claim(name, margin, filters=(part.name,))
         for part in parts:
             # A value that all examples have is the dataset itself.
             if part.kind == "tag" and FEWEST_EXAMPLES <= _examples(part) < whole:
                 tag, _, value = part.name.partition("=")
-                yield "tag", name, part.name, _claim(name, margin, tags=((tag, value),))
+                yield part, _claim(name, margin, tags=((tag, value),))
 
 
 def _examples(scope: ScopeComparison) -> int:
@@ -144,15 +131,10 @@ def _gap_claim(dataset: str, margin: float) -> Gate:
     return Gate(dataset, (), "no_answer", at_least=False, bound=margin, baseline=True, text=text)
 
 
-def _scope(subject: Subject, result: GateResult, comparison: RunComparison) -> JudgedScope:
-    kind, dataset, name, _ = subject
-    measures = next(
-        scope.measures["performance"]
-        for scope in comparison.scopes
-        if (scope.kind, scope.dataset, scope.name) == (kind, dataset, name)
-    )
-    before, after = measures.before, measures.after
-    return JudgedScope(kind, dataset, name, before, after, result)
+def _judged(scope: ScopeComparison, result: GateResult) -> JudgedScope:
+    means = scope.measures["performance"]
+    dataset = scope.dataset or ""
+    return JudgedScope(scope.kind, dataset, scope.name, means.before, means.after, result)
 
 
 def _verdict(

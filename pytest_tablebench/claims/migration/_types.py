@@ -68,12 +68,12 @@ class Side:
 class JudgedScope:
     """The non-inferiority of one dataset or slice.
 
-    `name` is the serializer or `tag=value`; for a dataset, its name. `before` and `after` are means
-    over the same examples. `result` is the estimate of after minus before,
-    `result.bound` is minus the margin.
+    `kind` is `dataset`, `serializer` or `tag`. `name` is the name of the dataset or serializer, or
+    `tag=value`. `before` and `after` are means over the same examples. `result` is the estimate of
+    after minus before, `result.bound` is minus the margin.
     """
 
-    kind: Literal["dataset", "serializer", "tag"]
+    kind: str
     dataset: str
     name: str
     before: float | None
