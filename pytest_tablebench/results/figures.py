@@ -142,6 +142,15 @@ def sum_of_known(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers else None
 
 
+def sum_of_all(values: Iterable[float | None]) -> float | None:
+    """Return the sum; None without values, or if a value is None."""
+    numbers = list(values)
+    if not numbers or None in numbers:
+        return None
+    known = [value for value in numbers if value is not None]
+    return sum(known) if all(isinstance(value, int) for value in known) else fsum(known)
+
+
 def newest(times: Iterable[str | None]) -> str | None:
     """Return the latest of the known times in ISO 8601 of one zone; None without any."""
     return max((time for time in times if time is not None), default=None)

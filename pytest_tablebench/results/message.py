@@ -149,12 +149,7 @@ class MadeRecord:
     @cached_property
     def row(self) -> ScoreRow:
         """The row of the score table."""
-        return ScoreRow(*self.values)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The fields of `row`, in order."""
-        return row_values(self.record)
+        return ScoreRow(*row_values(self.record))
 
 
 @dataclass(frozen=True)
@@ -169,11 +164,6 @@ class ReadRecord:
     def record(self) -> Record:
         """The record."""
         return Record.from_line(self.line)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The fields of `row`, in order."""
-        return row_values(self.row)
 
 
 CaseRecord = MadeRecord | ReadRecord
@@ -228,7 +218,7 @@ class CaseMessage:
         fields = {name: value for name, value in vars(self).items() if value is not None}
         if self.record is not None:
             record = self.record
-            fields["record"] = [record.line, record.values, record.rank]
+            fields["record"] = [record.line, row_values(record.row), record.rank]
         return json.dumps(fields, default=str)
 
     @classmethod

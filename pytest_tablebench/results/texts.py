@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -139,16 +139,16 @@ class TextWriter:
 
     def prompt(self, digest: str, text: str) -> None:
         """Add a prompt under the digest that records contain."""
-        self._append("prompt", digest, text=text)
+        self.add("prompt", digest, text=text)
 
     def transcript(self, digest: str, turns: Sequence[Sequence[str]]) -> None:
         """Add the conversation after a prompt under the digest that records contain."""
-        self._append("transcript", digest, turns=turns)
+        self.add("transcript", digest, turns=turns)
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Add a question and its tables; `id` is an `example_key`."""
         shown = [{"title": None, **table} for table in tables]
-        self._append("example", id, question=question, tables=shown)
+        self.add("example", id, question=question, tables=shown)
 
     def flush(self) -> None:
         """Write all texts so far to the file."""
@@ -176,7 +176,8 @@ class TextWriter:
                 self._file.close()
                 self._file = None
 
-    def _append(self, kind: str, name: str, **fields: Any) -> None:
+    def add(self, kind: str, name: str, /, **fields: Any) -> None:
+        """Add a text with the fields of its line, unless the file has one of this kind and name."""
         if self._written is None:
             self._written = self._repair() if self.path.exists() else set()
         if (key := f"{kind[0]}{name}") in self._written:
@@ -246,30 +247,20 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
 
     Raises `SettingsError` if two files have different texts under one name, and `OSError`.
     """
-    writer, digests = TextWriter(out), dict[str, bytes]()
+    writer, digests = TextWriter(out), dict[tuple[str, str], bytes]()
     try:
         for file in files:
-            for text in read_texts(file):
-                name, mark = _mark(text)
-                if digests.setdefault(name, mark) != mark:
+            for entry in _lines(file):
+                kind, name, _ = entry.pop("kind"), entry.pop("id"), entry.pop("schema", None)
+                data = json.dumps(entry, sort_keys=True).encode("ascii")
+                mark = blake2b(data, digest_size=12).digest()
+                if digests.setdefault((kind, name), mark) != mark:
                     raise SettingsError(
-                        f"{file}: the text of {name} differs from the text in the other runs"
+                        f"{file}: the text of {kind} {name} differs from the text in the other runs"
                     )
-                if isinstance(text, PromptText):
-                    writer.prompt(text.digest, text.text)
-                elif isinstance(text, TranscriptText):
-                    writer.transcript(text.digest, text.turns)
-                else:
-                    writer.example(text.id, text.question, text.tables)
+                writer.add(kind, name, **entry)
     finally:
         writer.close()
-
-
-def _mark(text: Text) -> tuple[str, bytes]:
-    name, *rest = (getattr(text, item.name) for item in fields(text))
-    data = json.dumps(rest, sort_keys=True).encode("ascii")
-    kind = type(text).__name__.removesuffix("Text").lower()
-    return f"{kind} {name}", blake2b(data, digest_size=12).digest()
 
 
 def _is_turn(data: object) -> bool:

@@ -15,7 +15,7 @@ from pytest_tablebench.claims.merge._records import MergedLabels, MergedRecords
 from pytest_tablebench.claims.summary import THINKING, summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
-from pytest_tablebench.results.figures import newest, sum_of_known
+from pytest_tablebench.results.figures import newest, sum_of_all, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
@@ -176,26 +176,16 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
 
 def _spent(sources: Sequence[RunFacts]) -> dict[str, Any]:
     paid = [source for source in sources if source.calls_paid]
+    served = sum((Counter(source.served) for source in sources), Counter[str]())
     return {
         "calls_paid": sum(source.calls_paid or 0 for source in paid),
-        "calls_repeated": _sum([source.calls_repeated for source in sources]),
-        "prompt_tokens": _sum([source.prompt_tokens for source in paid]),
-        "completion_tokens": _sum([source.completion_tokens for source in paid]),
-        "cost_usd": _sum([source.cost_usd for source in paid]),
+        "calls_repeated": sum_of_all(source.calls_repeated for source in sources),
+        "prompt_tokens": sum_of_all(source.prompt_tokens for source in paid),
+        "completion_tokens": sum_of_all(source.completion_tokens for source in paid),
+        "cost_usd": sum_of_all(source.cost_usd for source in paid),
         **{name: sum_of_known(getattr(source, name) for source in sources) for name in THINKING},
-        **_served(sources),
+        **({"served": dict(served.most_common())} if served else {}),
     }
-
-
-def _served(sources: Sequence[RunFacts]) -> dict[str, Any]:
-    counts: Counter[str] = Counter()
-    for source in sources:
-        counts.update(source.served)
-    return {"served": dict(counts.most_common())} if counts else {}
-
-
-def _sum(values: Sequence[Any]) -> Any:
-    return None if not values or None in values else sum(values)
 
 
 def _grids(grids: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -30,7 +30,7 @@ _SPENT = (
 """The fields of a record and of its steps that describe the cost of an answer."""
 
 NAMED = 5
-"""The number of cases that a message lists."""
+"""The number of cases or labels that a message lists."""
 
 
 @dataclass(slots=True)
@@ -73,19 +73,12 @@ class MergedRecords:
                 if new.rank < earlier.rank:
                     self._kept[new.case_id] = new
         if unlike:
-            raise self._disagreement(unlike)
+            named = [
+                f"{case} ({folders[first]} and {folders[second]})"
+                for case, (first, second) in sorted(unlike.items())
+            ]
+            raise _disagreement(named, "case", "records", "Leave out one of the runs")
         self._order = sorted(self._kept, key=_natural)
-
-    def _disagreement(self, unlike: dict[str, tuple[int, int]]) -> SettingsError:
-        named = [
-            f"{case} ({self._folders[first]} and {self._folders[second]})"
-            for case, (first, second) in sorted(unlike.items())[:NAMED]
-        ]
-        more = f"; and {len(unlike) - NAMED:,} more" if len(unlike) > NAMED else ""
-        return SettingsError(
-            f"{counted(len(unlike), 'case')} with different records in two runs: "
-            f"{', '.join(named)}{more}. Leave out one of the runs"
-        )
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -150,8 +143,12 @@ def _natural(case_id: str) -> list[str | int]:
     ]
 
 
-_NAMED = 5
-"""The number of contradictions that a message lists."""
+def _disagreement(named: Sequence[str], noun: str, differing: str, advice: str) -> SettingsError:
+    more = f"; and {len(named) - NAMED:,} more" if len(named) > NAMED else ""
+    return SettingsError(
+        f"{counted(len(named), noun)} with different {differing} in two runs: "
+        f"{', '.join(named[:NAMED])}{more}. {advice}"
+    )
 
 
 @dataclass(frozen=True)
@@ -184,12 +181,8 @@ class MergedLabels:
                     merged[label.key] = folder, label
             sample = read_sample(folder) | sample
         if contradictions:
-            shown, more = ", ".join(contradictions[:_NAMED]), len(contradictions) - _NAMED
-            rest = f"; and {more:,} more" if more > 0 else ""
-            raise SettingsError(
-                f"{counted(len(contradictions), 'label')} with different values in two runs: "
-                f"{shown}{rest}. Import the right ones with `tablebench labels RUN FILE --replace`"
-            )
+            advice = "Import the right ones with `tablebench labels RUN FILE --replace`"
+            raise _disagreement(contradictions, "label", "values", advice)
         return cls([label for _, label in merged.values()], sample)
 
     def write(self, run: Path) -> None:

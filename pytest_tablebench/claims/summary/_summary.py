@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims._cheapest import choose
 from pytest_tablebench.claims.summary._scopes import summarize
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.results.corrected import CorrectedCase, corrected_counts
-from pytest_tablebench.results.figures import mean, sum_of_known
+from pytest_tablebench.results.figures import mean, sum_of_all, sum_of_known
 from pytest_tablebench.results.record import Record
 
 if TYPE_CHECKING:
@@ -182,17 +181,17 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
         for key, part in _parts(record, number):
             parts.setdefault(key, part)
     requested = [part for part in parts.values() if part["calls"]]
-    seconds = _sum(part["latency_s"] for part in parts.values())
+    seconds = sum_of_all(part["latency_s"] for part in parts.values())
     if seconds is None:  # a step has no time, but the cases have
-        seconds = _sum(record.latency_s for record in all_records)
+        seconds = sum_of_all(record.latency_s for record in all_records)
     thinking = sum_of_known(part["reasoning_tokens"] for part in requested)
     return {
         "calls": sum(part["calls"] for part in requested),
-        "prompt_tokens": _sum(part["prompt_tokens"] for part in requested),
-        "completion_tokens": _sum(part["completion_tokens"] for part in requested),
+        "prompt_tokens": sum_of_all(part["prompt_tokens"] for part in requested),
+        "completion_tokens": sum_of_all(part["completion_tokens"] for part in requested),
         **({} if thinking is None else {"reasoning_tokens": thinking}),
         "seconds": seconds,
-        "cost_usd": _sum(part["cost_usd"] for part in requested),
+        "cost_usd": sum_of_all(part["cost_usd"] for part in requested),
     }
 
 
@@ -217,11 +216,3 @@ def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str,
         yield number, {**whole, "calls": 1}
     else:
         yield (record.prompt_digest, record.repeat), {**whole, "calls": 1}
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    parts = [*values]
-    numbers = [value for value in parts if value is not None]
-    if len(numbers) < len(parts) or not parts:
-        return None
-    return sum(numbers) if all(isinstance(value, int) for value in numbers) else fsum(numbers)
