@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
 from math import nan
@@ -52,7 +52,6 @@ __all__ = [
     "SparseColumn",
     "benchmarks_of",
     "check_once",
-    "field_of",
     "raw_digests",
 ]
 
@@ -71,23 +70,12 @@ Answers = Callable[[Sequence[Any]], Sequence[Hashable | None]]
 """Returns the answers of records of one type, as texts or digests; None without an answer."""
 
 
-def field_of(record: Any, name: str) -> Any:
-    """Return a field of an object or a mapping; None if it is missing."""
-    if _is_mapping(type(record)):  # type: ignore[arg-type]  # a type can be hashed
-        return record.get(name)
-    return getattr(record, name, None)
-
-
-@cache
-def _is_mapping(kind: type) -> bool:
-    return issubclass(kind, Mapping)
-
-
 def raw_digests(records: Sequence[Any]) -> list[bytes | None]:
     """Return 16-byte digests of the raw replies of records of one type; None without a reply."""
-    if not (hasattr(records[0], "raw") or isinstance(records[0], Mapping)):
-        return [None] * len(records)
-    replies = (field_of(record, "raw") for record in records)
+    if isinstance(records[0], Mapping):
+        replies = [record.get("raw") for record in records]
+    else:
+        replies = [getattr(record, "raw", None) for record in records]
     return [
         blake2b(raw.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if isinstance(raw, str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_marks_that_labels_correct_fall_by_the_missing_ones(world: World):
 def test_a_run_does_not_stop_at_a_gate_that_its_missing_answers_leave_open():
     def follow(records, *gates):
         cases = [Record(row["dataset"], row["example_id"], "s", "p") for row in records]
-        by_name = {row["example_id"]: row for row in records}
+        by_name = {row["example_id"]: SimpleNamespace(**row) for row in records}
         stopping = StoppingRule(gates, cases)
         for case in order(cases):
             stopping.feed(by_name[case.example_id])

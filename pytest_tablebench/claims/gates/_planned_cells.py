@@ -10,7 +10,6 @@ from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.gates._scopes import Key, Sides, key_of, read_side
 from pytest_tablebench.config.axes import values_on
 from pytest_tablebench.results.record import TALLIES
-from pytest_tablebench.results.score_table import field_of
 from pytest_tablebench.results.sheets import ScoreSheet, with_clusters
 from pytest_tablebench.util.arrays import np
 
@@ -85,27 +84,27 @@ class PlannedCells:
             return None
         side = self.sides[place[0]]
         side.is_asked[place[1:]] = True
-        score = field_of(record, "score")
+        score = getattr(record, "score", None)
         if score is not None:
             side.scores[place[1:]] = score
-            passed = field_of(record, "passed")
+            passed = getattr(record, "passed", None)
             side.passed[place[1:]] = np.nan if passed is None else bool(passed)
             if side.answers is not None:
                 side.answers[place[1:]] = answer
         for field in ("checks", "parts"):
             arrays = getattr(side, field)
-            tags = (field_of(record, field) or {}) if arrays else {}
+            tags = (getattr(record, field, None) or {}) if arrays else {}
             for name in arrays.keys() & tags.keys():
                 arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
-        for name in (field_of(record, "tallies") or {}).keys() & side.tallies.keys():
+        for name in (getattr(record, "tallies", None) or {}).keys() & side.tallies.keys():
             side.tallies[name][place[1:]] = 1.0
         if side.answer_marks is not None:
-            side.answer_marks[place[1:]] = field_of(record, "answer_mark") or 0
-        cluster = field_of(record, "cluster")
+            side.answer_marks[place[1:]] = getattr(record, "answer_mark", None) or 0
+        cluster = getattr(record, "cluster", None)
         if cluster:
             side.clusters[place[1]] = cluster  # type: ignore[index]
         if side.tags:
-            tags = field_of(record, "tags") or {}
+            tags = getattr(record, "tags", None) or {}
             for tag, column in side.tags.items():
                 column[place[1]] = tags.get(tag, column[place[1]])  # type: ignore[index]
         return place

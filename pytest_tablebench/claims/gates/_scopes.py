@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.gates._grammar import Gate
@@ -17,7 +18,6 @@ from pytest_tablebench.results.score_table import (
     ScoreTable,
     benchmarks_of,
     check_once,
-    field_of,
     raw_digests,
 )
 from pytest_tablebench.results.sheets import GRID_AXES, ScoreSheet, align, sheets
@@ -32,10 +32,8 @@ Key = tuple[str, ...]
 """Dataset, example, and the names on the axes of a grid."""
 
 
-def key_of(record: Any) -> Key:
-    """Return the key of a record or case."""
-    names = ("dataset", "example_id", *GRID_AXES)
-    return tuple(field_of(record, name) for name in names)
+key_of: Callable[[Any], Key] = attrgetter("dataset", "example_id", *GRID_AXES)
+"""Return the key of a record or case."""
 
 
 @dataclass(frozen=True)
