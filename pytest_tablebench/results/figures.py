@@ -144,11 +144,14 @@ def sum_of_known(values: Iterable[int | None]) -> int | None:
 
 def sum_of_all(values: Iterable[float | None]) -> float | None:
     """Return the sum; None without values, or if a value is None."""
-    numbers = list(values)
-    if not numbers or None in numbers:
+    numbers: list[float] = []
+    for value in values:
+        if value is None:
+            return None
+        numbers.append(value)
+    if not numbers:
         return None
-    known = [value for value in numbers if value is not None]
-    return sum(known) if all(isinstance(value, int) for value in known) else fsum(known)
+    return sum(numbers) if all(isinstance(number, int) for number in numbers) else fsum(numbers)
 
 
 def newest(times: Iterable[str | None]) -> str | None:

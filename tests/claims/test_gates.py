@@ -209,6 +209,8 @@ def test_holm_makes_a_gate_undecided_that_fails_only_alone():
     assert both[0].holm_marked
     assert not both[1].holm_marked
     assert "Holm" in both[0].reason
+    plain = judge_gates(new, gates, old, correction="none")
+    assert plain[0].state == "fails"
     # Gates on counts do not belong to the family.
     counted = judge_gates(new, [gates[0], "all.no_answer <= 0"], old)
     assert counted[0].state == "fails"
@@ -337,6 +339,8 @@ def test_wrong_arguments_are_refused():
         judge("d.performance >= 0", rows([1.5]))
     with pytest.raises(SettingsError, match="level"):
         judge("d.performance >= 0", rows([0.5]), level=95)
+    with pytest.raises(SettingsError, match="correction"):
+        judge("d.performance >= 0", rows([0.5]), correction="bonferroni")
 
 
 def results_of(*states):

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import nctdtr, stdtrit
 
 from pytest_tablebench.claims.gates import plan_gates
-from pytest_tablebench.claims.gates._power import assumed_sd, smallest_drop
+from pytest_tablebench.claims.gates._power import assumed_sd, power, smallest_drop
 from tests.support.gate_worlds import as_records, cases_of
 
 
@@ -17,9 +16,9 @@ def test_smallest_drops_agree_with_the_table_of_the_specification():
     for s_d, n, points in ((0.17, 12, 15.1), (0.25, 50, 10.1), (0.37, 200, 7.4), (0.49, 1000, 4.3)):
         assert 100 * smallest_drop(n, s_d) == pytest.approx(points, abs=0.06)
     assert smallest_drop(1, 0.3) == math.inf
-    # The power at the smallest drop is 80 % by the noncentral t; the formula shifts a central one.
-    shift, quantile = -smallest_drop(50, 0.36) * math.sqrt(50) / 0.36, stdtrit(49, 0.975)
-    assert nctdtr(49, shift, -quantile) == pytest.approx(0.80, abs=0.01)
+    assert power(1, 0.3, 0.5) == 0.0
+    # Approximately 80 %: the formula shifts a central t, the power is of the noncentral t.
+    assert power(50, 0.36, smallest_drop(50, 0.36)) == pytest.approx(0.80, abs=0.01)
 
 
 def test_assumed_spreads_agree_with_the_specification():

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from scipy.special import nctdtr, stdtrit
-
 from pytest_tablebench.claims.estimate import clopper_pearson, holm
 from pytest_tablebench.claims.gates import judge_gates, mcnemar
-from pytest_tablebench.claims.gates._power import smallest_drop
+from pytest_tablebench.claims.gates._power import power, smallest_drop
 
 from .betting import Wealth
 from .replay import Record, differences, replays
@@ -47,12 +45,6 @@ def replay_clopper_pearson(record: Record) -> list[str]:
     return differences(found, record["expected"]["interval"], tolerance=1e-7)
 
 
-def power(n: int, s_d: float, drop: float, level: float) -> float:
-    """Return the share of runs in which a gate fails at a true drop (noncentral t)."""
-    quantile = float(stdtrit(n - 1, (1 + level) / 2))
-    return float(nctdtr(n - 1, -drop * math.sqrt(n) / s_d, -quantile))
-
-
 @replays("plan")
 def replay_plan(record: Record) -> Iterator[str]:
     n, sd, level, expected = record["n"], record["sd"], record["level"], record["expected"]
@@ -60,7 +52,7 @@ def replay_plan(record: Record) -> Iterator[str]:
     yield from differences(drop, expected["smallest_drop"], "smallest_drop")
     for points in (5, 10):
         name = f"power_at_{points}_points"
-        yield from differences(power(n, sd, points / 100, level), expected[name], name)
+        yield from differences(power(n, sd, points / 100, level=level), expected[name], name)
 
 
 @replays("family")

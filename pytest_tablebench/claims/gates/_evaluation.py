@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pytest_tablebench.claims.estimate import (
     Moments,
@@ -35,7 +35,9 @@ from pytest_tablebench.claims.gates._values import GateValues, collect
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.util.names import are, counted, out_of
+from pytest_tablebench.util.names import are, counted, out_of, unknown_name
+
+Correction = Literal["holm", "none"]
 
 DECIDE = "A judge (--bench-judge) or labels (`tablebench labels`) decide them"
 """The advice about unclear replies."""
@@ -48,12 +50,13 @@ def judge_gates(
     *,
     level: float = 0.95,
     benchmarks: Mapping[str, Sequence[str]] | None = None,
+    correction: Correction = "holm",
     point: bool = False,
     run: RunFacts | None = None,
     baseline_run: RunFacts | None = None,
     labels: JudgeLabels | None = None,
 ) -> list[GateResult]:
-    """Return the result of each gate, in order; the level applies to all together (Holm).
+    """Return the result of each gate, in order.
 
     Args:
         records: the records of one model: a `ScoreTable`, `Record` or `ScoreRow` objects, or
@@ -63,6 +66,7 @@ def judge_gates(
         baseline: the records of the baseline, in the same forms.
         level: the confidence.
         benchmarks: the datasets of each benchmark; by default taken from the records.
+        correction: "holm" applies `level` to all gates together, "none" to each gate alone.
         point: judge the point estimates alone.
         run: the facts of the run: its cost, and its datasets without files.
         baseline_run: the facts of the baseline.
@@ -74,6 +78,9 @@ def judge_gates(
     """
     if not 0 < level < 1:
         raise SettingsError(f"the level of gates must be between 0 and 1, as 0.95, not {level!r}")
+    if correction not in get_args(Correction):
+        raise SettingsError(unknown_name("correction", str(correction), get_args(Correction)))
+    is_corrected = correction == "holm" and not point
     parsed = list(map(parse_gate, gates))
     for gate in parsed:
         side = baseline_run if gate.measure == "cost" else baseline
@@ -87,7 +94,7 @@ def judge_gates(
         new, old = read_side(table), None if former is None else read_side(former)
         names = new.benchmarks if benchmarks is None else benchmarks
         allowances = [gate for gate in parsed if gate.allows_missing]
-        family = 1 if point else sum(not gate.counted for gate in parsed)
+        family = sum(not gate.counted for gate in parsed) if is_corrected else 1
         return Scopes(new, old, names, missing, labels=labels, allowances=allowances, family=family)
 
     scopes = {False: scopes_of(table, former)}
@@ -98,7 +105,7 @@ def judge_gates(
         result = _other_corrections(gate, run, baseline_run)
         result = result or evaluate_gate(gate, scopes[gate.corrected], tail, point=point)
         evaluated.append(EvaluatedGate(gate, result, tail))
-    if not point:
+    if is_corrected:
         evaluated = correct(evaluated, tail)
     results = []
     for entry in evaluated:

@@ -67,6 +67,16 @@ def smallest_drop(
     return float(quantiles * s_d / math.sqrt(n))
 
 
+def power(n: int, s_d: float, drop: float, *, level: float = 0.95) -> float:
+    """Return the share of runs in which a gate fails at a true drop (noncentral t)."""
+    if n < 2:
+        return 0.0
+    from scipy.special import nctdtr, stdtrit
+
+    quantile = float(stdtrit(n - 1, (1 + level) / 2))
+    return float(nctdtr(n - 1, -drop * math.sqrt(n) / s_d, -quantile))
+
+
 def assumed_sd(
     configurations: int = 35,
     *,
