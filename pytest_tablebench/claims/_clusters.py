@@ -28,7 +28,7 @@ def numbered(groups: Sequence[Hashable]) -> tuple[Integers, tuple[Hashable, ...]
 
 
 def cluster_count(datasets: Sequence[Sequence[Hashable] | None]) -> int | None:
-    """Return the number of clusters of all datasets; None if those of one are unknown."""
+    """Return the number of clusters of all datasets; None if a dataset's are unknown."""
     names = [name for groups in datasets for name in groups or ()]
     return None if not datasets or None in datasets else len(set(names))
 
