@@ -200,7 +200,7 @@ def test_examples_that_are_not_asked_are_ignored(toys: Bench) -> None:
     ("content", "message"),
     [
         (None, "*--bench-corrections: *gold.csv is not a file*"),
-        ("dataset,example\n", "*gold.csv: contains no corrections*"),
+        ("dataset,example,digest,verdict\n", "*gold.csv: contains no corrections*"),
         (
             "dataset,example,digest,verdict\ntoy,ada,d,odd\n",
             "*--bench-corrections: *gold.csv, row 2: unknown verdict 'odd'*",
