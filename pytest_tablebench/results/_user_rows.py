@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import check_schema
 from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.names import counted
 
 LARGEST = 64 * 2**20
 """The largest size of a file in bytes."""
@@ -50,7 +51,7 @@ def csv_rows(
     for number, row in rows[1:]:
         place = f"{path}, row {number}"
         if len(row) != len(header):
-            raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
+            raise SettingsError(f"{place}: has {counted(len(row), 'cell')}, not {len(header)}")
         yield place, dict(zip(header, row, strict=True))
 
 
