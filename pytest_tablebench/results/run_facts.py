@@ -260,7 +260,10 @@ def _is_by_name(value: object) -> bool:
 def _is_gate(value: object) -> bool:
     if not isinstance(value, Mapping):
         return isinstance(value, str)
-    return isinstance(value.get("gate"), str) and {"state", "bound"} <= value.keys()
+    interval = value.get("interval")
+    is_interval = interval is None or (isinstance(interval, list) and len(interval) == 2)
+    has_result = isinstance(value.get("gate"), str) and {"state", "bound"} <= value.keys()
+    return is_interval and has_result
 
 
 def _is_number(value: object) -> bool:

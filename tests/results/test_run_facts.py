@@ -9,6 +9,8 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 
+GATE = {"gate": "a >= 0", "state": "holds", "bound": 0.0}
+
 
 @pytest.mark.parametrize(
     ("name", "value", "kind"),
@@ -21,6 +23,12 @@ from pytest_tablebench.results.run_facts import RunFacts
             "x",
             "'x', not a list of gates, each a text or a result with gate, state and bound",
         ),
+        (
+            "gates",
+            [{**GATE, "interval": [0, 1, 2]}],
+            "not a list of gates, each a text or a result",
+        ),
+        ("gates", [{"gate": "a >= 0"}], "[{'gate': 'a >= 0'}], not a list of gates"),
         ("params", [], "[], not an object"),
         ("datasets", {"toy": "x"}, "{'toy': 'x'}, not an object of objects"),
         ("merged_from", [1], "[1], not a list of objects"),
@@ -30,7 +38,13 @@ from pytest_tablebench.results.run_facts import RunFacts
 def test_a_fact_of_the_wrong_type_is_named_with_its_file(name: str, value: Any, kind: str) -> None:
     with pytest.raises(SettingsError) as error:
         RunFacts.from_json({name: value}, "runs/a/run.json")
-    assert str(error.value).startswith(f"runs/a/run.json: {name} is {kind}; ")
+    assert str(error.value).startswith(f"runs/a/run.json: {name} is ")
+    assert kind in str(error.value)
+
+
+def test_gates_are_texts_or_results() -> None:
+    gates = ["a >= 0", GATE, {**GATE, "interval": [0.1, 0.2]}]
+    assert RunFacts.from_json({"gates": gates}).gates == gates
 
 
 def test_null_and_absent_facts_have_their_defaults() -> None:
