@@ -12,8 +12,6 @@ import pytest
 
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
-from pytest_tablebench.results.message import Finding
-from pytest_tablebench.session.case_messages import died_message
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.controller import Controller
@@ -40,6 +38,8 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return
+        from pytest_tablebench.results.message import Finding
+
         # Broken: the model did not cause the worker's death, so gates must not hide it.
         finding = Finding(key_of(item), check_of(item), None, failed=True, broken=True)
         self._session.announce(item.nodeid, case, finding)
@@ -72,6 +72,8 @@ class WorkerDeaths:
         case = next((case for case in announced if case.node_id == crashitem), None)
         if case is None or not session.has_selected:
             return
+        from pytest_tablebench.session.case_messages import died_message
+
         message = died_message(case)
         joined = session.run.writer.model_runs[message.model].cases.get(message.case_id)
         if joined is None or message.finding.item not in joined.findings:  # not finished before

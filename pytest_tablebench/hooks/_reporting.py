@@ -11,7 +11,6 @@ import pytest
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks._escaping import write_lines
 from pytest_tablebench.hooks._progress import ProgressLine
-from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.session.pytest_modes import has_options, runs_no_test
 from pytest_tablebench.util.names import escaped, printable
@@ -91,6 +90,7 @@ class ReportingHooks:
             plan_line,
             test_lines,
         )
+        from pytest_tablebench.results.run_facts import RunFacts
 
         writer = self.writer
         self.is_announced = True
@@ -102,7 +102,7 @@ class ReportingHooks:
         gates = self.session.planned_gates() if self.settings.plan else {}
         lines += _marked(plan_report(writer.plans.values(), self.settings, gates).blocks)
         lines += data_lines({name: facts for name, facts in datasets.items() if name in by_dataset})
-        lines += left_out_lines(RunFacts(by_dataset=writer.facts.get("by_dataset", {})))
+        lines += left_out_lines(RunFacts(by_dataset=by_dataset))
         lines += missing_lines(writer.facts.get("missing", {}))
         lines += in_process_lines(writer.facts.get("in_process", ()))
         for gate in writer.facts.get("not_judged", ()):

@@ -54,14 +54,16 @@ class TerminalHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None]:
         """Show wrong answers in full if they are few, then the table."""
-        from pytest_tablebench.reports.failures import shown_count
-
         show = self._run.settings.show
         stats = terminalreporter.stats
         kept_back: dict[str, list[Any]] = {}
         for category in ("failed", "error"):
             reports = stats.get(category, [])
             ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
+            if not ours:
+                continue
+            from pytest_tablebench.reports.failures import shown_count
+
             shown = shown_count(len(ours), show)
             for report in ours[:shown]:
                 # Omit the worker's name: it adds a line and does not concern the model.

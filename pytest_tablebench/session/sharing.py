@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.reading import NEW_NAME
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.run_facts import RunFacts
 
 if TYPE_CHECKING:
     import pytest
+
+    from pytest_tablebench.results.run_facts import RunFacts
 
 SHARED = "tablebench_shared"
 """Key of a worker's input: the values from `shared_values`."""

@@ -13,6 +13,11 @@ import pytest
 HEAVY = ("litellm", "pandas", "numpy", "spacy", "scipy", "tenacity", "openpyxl", "bs4")
 DATASETS = ("pytest_tablebench.datasets._base", "pytest_tablebench.datasets.pull._pull")
 """Every run knows the names of the benchmarks; only runs with cases load their datasets."""
+ROOMS = (
+    *("audit", "claims", "documents", "executors", "generate", "metrics", "models", "papers"),
+    *("reports", "results", "sandbox", "serializers", "store", "strategies", "tables"),
+)
+UNUSED = HEAVY + DATASETS + tuple(f"pytest_tablebench.{room}" for room in ROOMS)
 SPY = f"""
 import json, os, sys
 from pathlib import Path
@@ -24,7 +29,7 @@ sys.addaudithook(
 
 def pytest_unconfigure(config):
     name = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    loaded = [name for name in {HEAVY + DATASETS!r} if name in sys.modules]
+    loaded = [name for name in {UNUSED!r} if name in sys.modules]
     loaded += [command for command in started if "tablebench" in command]
     Path(os.environ["SPY_FOLDER"], f"{{name}}.json").write_text(json.dumps(loaded))
 """
