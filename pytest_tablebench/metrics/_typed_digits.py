@@ -31,9 +31,10 @@ _KOREAN_DIGITS = str.maketrans(
     "영공일이삼사오육칠팔구십백천만억", "零零一二三四五六七八九十百千万亿"
 )
 _CJK_UNIT = "|".join(sorted(CJK_SCALES, key=len, reverse=True))
-_CJK_PART = re.compile(rf"(\d[\d.,]*)\s?({_CJK_UNIT})")
+# Without possessive quantifiers the time for a long row of digits grows with its square.
+_CJK_PART = re.compile(rf"(\d[\d.,]*+)\s?({_CJK_UNIT})")
 _CJK_SUM = re.compile(
-    rf"(?:\d[\d.,]*\s?(?:{_CJK_UNIT})\s?){{1,4}}\d[\d,]*\s?(?:{_CJK_UNIT})?(?![\d.,]*\d)"
+    rf"(?:\d[\d.,]*+\s?(?:{_CJK_UNIT})\s?){{1,4}}\d[\d,]*+\s?(?:{_CJK_UNIT})?(?![\d.,]*\d)"
 )
 
 _PART = "|".join(DENOMINATORS)

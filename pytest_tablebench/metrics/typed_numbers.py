@@ -72,13 +72,14 @@ _IN_TEXT = re.compile(
 )
 _SIGN_OF_UNIT = r"(?:[^\s\d(),;:!?。，；、（）]|(?:(?<=[^\W\d])|(?<=[^\W\d]\^))[23](?![.,]?\d))"
 _TAIL = re.compile(rf"\s?({_SIGN_OF_UNIT}{{1,24}}(?:\s{_SIGN_OF_UNIT}{{1,24}}){{0,2}})")
-_TERM = rf"[({{]?[{_SIGN}]?[\d.,]+%?[)}}]?"
-_SUM = re.compile(rf"{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})*(?:\s[^\W\d]+)?\s?[=≈]")
+_TERM = rf"[({{]?[{_SIGN}]?[\d.,]++%?[)}}]?"
+_LAST_TERM = _TERM.replace("++", "+")  # its trailing comma may belong to the sentence
+_SUM = re.compile(rf"{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})*+(?:\s[^\W\d]+)?\s?[=≈]")
 _SUM_IN_WORDS = re.compile(
-    rf"{_TERM}(?:\s?(?:[-+*/×÷·]|plus|minus|times|divided by|and|und|et|y)\s?{_TERM})+"
+    rf"{_TERM}(?:\s?(?:[-+*/×÷·]|plus|minus|times|divided by|and|und|et|y)\s?{_TERM})++"
     r"\s(?:is|are|gives?|makes?|equals?|ergeben|ergibt|ist|sind|font|fait|égale?|son)\b"
 )
-_RESULT_FIRST = re.compile(rf"({_TERM})\s?=\s?{_TERM}(?:\s?[-+*/×÷·]\s?{_TERM})+(?!\s?[\d=≈])")
+_RESULT_FIRST = re.compile(rf"({_TERM})\s?=\s?{_TERM}(?:\s?[-+*/×÷·]\s?{_LAST_TERM})+(?!\s?[\d=≈])")
 _RANK = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 
 
