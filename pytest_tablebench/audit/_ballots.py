@@ -216,18 +216,18 @@ class TruthRows:
         return cls(np.concatenate(starts), np.concatenate(examples), *joined)
 
 
-def _rows_of(ballot: Ballot, place: Mapping[str, int], wrong: int, number: int) -> TruthRows:
+def _rows_of(ballot: Ballot, column_of: Mapping[str, int], wrong: int, number: int) -> TruthRows:
     options = options_of(ballot)
     count = len(options)
     column = {answer: index for index, answer in enumerate(options)}
     # The last option means any answer that no voter gave.
-    shares = np.zeros((count + 1, len(place)))
-    present = np.zeros(len(place))
+    shares = np.zeros((count + 1, len(column_of)))
+    present = np.zeros(len(column_of))
     for voter, votes in ballot.votes.items():
-        present[place[voter]] = 1
+        present[column_of[voter]] = 1
         for answer, share in votes.items():
             if answer in column:
-                shares[column[answer], place[voter]] += share
+                shares[column[answer], column_of[voter]] += share
     k = max(wrong, count - 1)
     pairs = [(t, m) for t in range(count + 1) for m in range(count + 1) if t != m or t == count]
     truth, mistake = np.array(pairs).T

@@ -209,8 +209,8 @@ class _Collector:
         }
 
     def _example(self, run: _ReadRun, dataset: str, example_id: str) -> AuditedExample | None:
-        key, place = (dataset, example_id), (str(run.path), dataset, example_id)
-        if place in self._golds:
+        key, golds_key = (dataset, example_id), (str(run.path), dataset, example_id)
+        if golds_key in self._golds:
             return self._examples.get(key)
         if key in self._skipped:
             return None
@@ -228,7 +228,7 @@ class _Collector:
             return None
         metric = example.metric or self._registry.datasets[dataset].metric
         loaded = AuditedExample(dataset, example, row_digest(example), metric=metric)
-        self._golds[place] = loaded.gold_form
+        self._golds[golds_key] = loaded.gold_form
         audited = self._examples.setdefault(key, loaded)
         if loaded.gold_form != audited.gold_form:
             where = f"the data of {run.path.name}"
@@ -301,13 +301,13 @@ def _unaudited(example: Example) -> str | None:
     return "with a gold in free text" if longest > MOST_WORDS else None
 
 
-def add_other(example: AuditedExample, place: str, answers: Sequence[str]) -> None:
+def add_other(example: AuditedExample, origin: str, answers: Sequence[str]) -> None:
     """Add the gold of the same question elsewhere, if it differs."""
     form = joined_form(answers)
     if not form or form == example.gold_form or any(form == item.form for item in example.others):
         return
     text = answer_text(list(answers))
-    example.others.append(OtherAnswer(place, text, form))
+    example.others.append(OtherAnswer(origin, text, form))
     example.texts.setdefault(form, text)
 
 

@@ -271,7 +271,9 @@ def _section(checked: Checked) -> Iterator[str]:
         head = ["| answer | cases | models | counts as right |", "| --- | ---: | --- | --- |"]
         yield "\n".join([*head, *lines])
     for number, table in enumerate(item.tables):
-        marked = [(row, column) for place, row, column in item.cells if place == number]
+        marked = [
+            (row, column) for table_number, row, column in item.cells if table_number == number
+        ]
         if marked or number < _TABLES:
             yield table_excerpt(table, marked)
 

@@ -145,7 +145,7 @@ def compared_facts(run: RunFacts) -> dict[str, Any]:
     Addresses and digests of files are shortened to a digest.
     """
     places = {o.recorded for o in OPTIONS if o.recorded and o.differs.verdict != "ignore"}
-    names = {place.partition(".")[0] for place in places} | {*_JUDGES, *_FURTHER}
+    names = {path.partition(".")[0] for path in places} | {*_JUDGES, *_FURTHER}
     facts = {name: run.entries[name] for name in sorted(names & run.entries.keys())}
     if facts.get("api_base"):
         facts["api_base"] = digest_of(facts["api_base"])
@@ -198,31 +198,31 @@ def _entries(key: str, runs: Sequence[RunFacts]) -> Entries | None:
     return entries
 
 
-def _by_dataset(place: str, differs: Differs, entries: Entries) -> Iterator[Difference]:
+def _by_dataset(path: str, differs: Differs, entries: Entries) -> Iterator[Difference]:
     """Yield the differences between common datasets, with equal ones together."""
     datasets_of: dict[tuple[str, tuple[str | None, ...]], list[str]] = {}
-    key = place.rpartition(".")[2]
+    key = path.rpartition(".")[2]
     for dataset, values in entries.items():
         settings = [{} if value is _MISSING else {key: value} for value in values]
         for difference in _option(key, differs, settings):
             datasets_of.setdefault((difference.name, difference.values), []).append(dataset)
     for (name, texts), datasets in datasets_of.items():
         where = f" of {', '.join(datasets)}" if len(datasets) < len(entries) else ""
-        full = f"{name.replace(key, place, 1)}{where}"
+        full = f"{name.replace(key, path, 1)}{where}"
         yield Difference(full, differs.kind, texts, differs.meaning, differs.verdict == "refuse")
 
 
-def _option(place: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
+def _option(path: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
     """Yield the differences of runs in an option, entry by entry if it has several."""
-    *inside, key = place.split(".")
+    *inside, key = path.split(".")
     values = [mapping(run, *inside).get(key, _MISSING) for run in runs]
     recorded = [value for value in values if value is not _MISSING]
     if recorded and all(isinstance(value, Mapping) for value in recorded):
         for name in sorted({name for value in recorded for name in value}):
             parts = [v if v is _MISSING else v.get(name) for v in values]
-            yield from _difference(f"{place}.{name}", differs, parts, "not given")
+            yield from _difference(f"{path}.{name}", differs, parts, "not given")
     else:
-        yield from _difference(place, differs, values)
+        yield from _difference(path, differs, values)
 
 
 def sent_differences(before: RunFacts, after: RunFacts) -> Iterator[Difference]:
@@ -239,12 +239,12 @@ def sent_differences(before: RunFacts, after: RunFacts) -> Iterator[Difference]:
         yield from _difference(f"params_sent.{name}", replace(_SENT, meaning=meaning), values)
 
 
-def _each(place: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
+def _each(path: str, differs: Differs, runs: Sequence[Facts]) -> Iterator[Difference]:
     """Yield the differences in the entries of a mapping, for entries of several runs."""
-    facts = [mapping(run, *place.split(".")) for run in runs]
+    facts = [mapping(run, *path.split(".")) for run in runs]
     for name in sorted({name for run in facts for name in run}):
         yield from _difference(
-            f"{place}.{name}", differs, [run.get(name, _MISSING) for run in facts]
+            f"{path}.{name}", differs, [run.get(name, _MISSING) for run in facts]
         )
 
 
@@ -311,8 +311,8 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
     """
     before = read_facts(baseline)
     candidates: list[tuple[str, Path]] = []
-    for place in dict.fromkeys(map(real_path, places)):
-        for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
+    for folder in dict.fromkeys(map(real_path, places)):
+        for path in sorted(file.parent for file in folder.glob(f"*/{RUN}")):
             try:
                 run = read_facts(path)
             except SettingsError:

@@ -161,7 +161,7 @@ def moments(
 def _differing(values: Sequence[float] | Floats, groups: Sequence[Hashable] | None) -> int:
     """Return the number of clusters with a value other than 0."""
     places = np.flatnonzero(np.abs(np.asarray(values, dtype=float)) > TIE).tolist()
-    return len(places if groups is None else {groups[place] for place in places})
+    return len(places if groups is None else {groups[position] for position in places})
 
 
 def _clustered(row: Floats, groups: Sequence[Hashable] | None) -> ClusteredMean | None:

@@ -88,15 +88,15 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
 
     if not questions.is_file():
         raise DataError(f"{questions} does not exist")
-    place = questions.parent if folder is None else folder
+    target = questions.parent if folder is None else folder
     if folder is not None and folder.resolve() != questions.resolve().parent:
         try:
             folder.mkdir(parents=True)
             shutil.copyfile(questions, folder / questions.name)
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
-    lines = write_guess(place, questions.name)
-    return [f"{place / SETTINGS_FILE}:", *lines, *check_and_run(place)]
+    lines = write_guess(target, questions.name)
+    return [f"{target / SETTINGS_FILE}:", *lines, *check_and_run(target)]
 
 
 def check_folders(options: argparse.Namespace) -> CommandAnswer:
@@ -128,13 +128,13 @@ def check_folders(options: argparse.Namespace) -> CommandAnswer:
     }
     checks: list[tuple[str, FolderCheck, list[str]]] = []
     for dataset in datasets:
-        place, repairs = data / dataset.folder, []
+        path, repairs = data / dataset.folder, []
         if not isinstance(dataset, FolderDataset):
-            checked = check_described(dataset, place, names)
+            checked = check_described(dataset, path, names)
         else:
-            repairs = fix_dataset(dataset, place) if options.fix else []
-            checked = check_dataset(dataset, place, names)
-        problems = (*checked.problems, *_of_corrections(dataset, place))
+            repairs = fix_dataset(dataset, path) if options.fix else []
+            checked = check_dataset(dataset, path, names)
+        problems = (*checked.problems, *_of_corrections(dataset, path))
         checks.append((dataset.name, replace(checked, problems=problems), repairs))
     return CommandAnswer(
         folder_report(checks),
@@ -227,17 +227,17 @@ def _datasets(names: Sequence[str], data: Path | None) -> Iterator[tuple[Dataset
     from pytest_tablebench.datasets.folder import folder_datasets
     from pytest_tablebench.running.builtins import command_registry
 
-    place = Settings(data=data).data_folder()
-    registry = command_registry(place)
+    data_folder = Settings(data=data).data_folder()
+    registry = command_registry(data_folder)
     by_benchmark: dict[str, list[str]] = {}
     for name, dataset in registry.datasets.items():
         by_benchmark.setdefault(dataset.benchmark, []).append(name)
     taken: set[tuple[str, Path]] = set()
     for name in names:
         if name in registry.datasets:
-            chosen = [(registry.datasets[name], place)]
+            chosen = [(registry.datasets[name], data_folder)]
         elif name in by_benchmark:
-            chosen = [(registry.datasets[member], place) for member in by_benchmark[name]]
+            chosen = [(registry.datasets[member], data_folder) for member in by_benchmark[name]]
         elif Path(name).is_dir():
             chosen = [(dataset, Path(name)) for dataset in folder_datasets(Path(name))]
             if not chosen:

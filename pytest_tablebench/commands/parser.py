@@ -130,8 +130,8 @@ def split_arguments(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words of the command, and the arguments after `--` of `migrate` for pytest."""
     if words[:1] != ["migrate"] or "--" not in words:
         return list(words), []
-    place = words.index("--")
-    return list(words[:place]), list(words[place + 1 :])
+    end = words.index("--")
+    return list(words[:end]), list(words[end + 1 :])
 
 
 def answer_of(options: argparse.Namespace) -> CommandAnswer | tuple[list[str], int]:

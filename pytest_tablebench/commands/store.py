@@ -80,14 +80,14 @@ def compact_store(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import IDLE, compact
 
     problems: list[str] = []
-    place = _existing_place(options.place, problems.append)
-    if not isinstance(place, Path) and options.idle is not None:
+    opened = _existing_place(options.place, problems.append)
+    if not isinstance(opened, Path) and options.idle is not None:
         raise SettingsError("--idle is for folders; segments of a shared store never change")
     with _naming_files():
-        if isinstance(place, Path):
-            done = compact(place, idle=IDLE if options.idle is None else options.idle)
+        if isinstance(opened, Path):
+            done = compact(opened, idle=IDLE if options.idle is None else options.idle)
         else:
-            done = place.compact()
+            done = opened.compact()
     lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
     lines += [f"stopped: {done.stopped}"] if done.stopped else []
     before, after = (
@@ -102,18 +102,18 @@ def _store_or_folder(text: str, warn: Callable[[str], None]) -> Any:
     from pytest_tablebench.config.reading import RawOption, store
     from pytest_tablebench.store.shared import Shared
 
-    place = store(RawOption("store", text, Path.cwd()))
-    if place is None:
+    address = store(RawOption("store", text, Path.cwd()))
+    if address is None:
         raise SettingsError("`none` is not a store")
-    return Shared(place, warn) if isinstance(place, str) else place
+    return Shared(address, warn) if isinstance(address, str) else address
 
 
 def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder that exists, or a shared store. Raises `SettingsError`."""
-    place = _store_or_folder(text, warn)
-    if isinstance(place, Path) and not place.is_dir():
-        raise SettingsError(f"{place} is not a folder; name the folder of an answer store")
-    return place
+    opened = _store_or_folder(text, warn)
+    if isinstance(opened, Path) and not opened.is_dir():
+        raise SettingsError(f"{opened} is not a folder; name the folder of an answer store")
+    return opened
 
 
 def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
@@ -123,10 +123,10 @@ def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
     """
     from pytest_tablebench.store.upkeep import survey
 
-    place = _existing_place(text, warn)
+    opened = _existing_place(text, warn)
     with _naming_files():
-        if isinstance(place, Path):
-            return survey(place)
+        if isinstance(opened, Path):
+            return survey(opened)
         with TemporaryDirectory(prefix="tablebench-") as folder:
-            place.fetch(Path(folder))
+            opened.fetch(Path(folder))
             return survey(Path(folder))

@@ -246,11 +246,11 @@ def _written(
     points = [
         MappedTable(
             "",
-            f"{place}",
+            f"{rank}",
             entry.rule.score if table_marks is None else _score(table_marks),
             entry.tokens,
         )
-        for place, (entry, table_marks) in enumerate(
+        for rank, (entry, table_marks) in enumerate(
             zip(measured, marks or [None] * len(measured), strict=True)
         )
     ]

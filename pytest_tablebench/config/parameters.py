@@ -66,34 +66,34 @@ SCOPE = "effort="
 MOST_TOKENS = 10_000_000
 
 
-def check_efforts(place: str, names: Iterable[str]) -> tuple[str, ...]:
+def check_efforts(source: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct efforts in their order, with budgets as plain decimal numbers.
 
     Raises `SettingsError` for another name, and for words together with budgets, which no order
     covers; only `none` may join budgets.
     """
-    efforts = dict.fromkeys(_checked(place, name) for name in names)
+    efforts = dict.fromkeys(_checked(source, name) for name in names)
     if not efforts:
-        raise SettingsError(f"{place} needs an effort, such as {', '.join(EFFORTS)}")
+        raise SettingsError(f"{source} needs an effort, such as {', '.join(EFFORTS)}")
     words = [name for name in efforts if not is_budget(name) and name != NONE]
     budgets = [name for name in efforts if is_budget(name)]
     if words and budgets:
         raise SettingsError(
-            f"{place}: {words[0]} is a word and {budgets[0]} a number of tokens; give words, or "
+            f"{source}: {words[0]} is a word and {budgets[0]} a number of tokens; give words, or "
             f"{NONE} and numbers"
         )
     return tuple(efforts)
 
 
-def _checked(place: str, name: str) -> str:
+def _checked(source: str, name: str) -> str:
     if name in EFFORTS:
         return name
     if not (name.isascii() and name.isdecimal()):
         choices = (*EFFORTS, "a number of tokens")
-        raise SettingsError(f"{place}: {unknown_name('effort', name, choices)}")
+        raise SettingsError(f"{source}: {unknown_name('effort', name, choices)}")
     if len(name) > len(str(MOST_TOKENS)) or not 1 <= int(name) <= MOST_TOKENS:
         raise SettingsError(
-            f"{place}: {shortened(name, 40)} is no number of tokens from 1 to {MOST_TOKENS:,}; "
+            f"{source}: {shortened(name, 40)} is no number of tokens from 1 to {MOST_TOKENS:,}; "
             f"{NONE} asks for no thinking"
         )
     return str(int(name))

@@ -59,9 +59,9 @@ def project_models(folder: Path) -> list[ProjectModel]:
 
 
 def _configuration(folder: Path) -> tuple[str, Mapping[str, Any]]:
-    for place in (folder, *folder.parents):
+    for parent in (folder, *folder.parents):
         for name, sections in FILES.items():
-            path = place / name
+            path = parent / name
             if not path.is_file():
                 continue
             tables = content(path)
@@ -163,12 +163,12 @@ def _message(file: Path, entry: _UnreadSetting, key: str, rootdir: Path, read: P
     if target is None:
         target = file if file == rootdir / "pyproject.toml" else rootdir / "pytest.ini"
     section = FILES.get(target.name, (("pytest",),))[-1]
-    place = ".".join(entry.section) or "no section"
+    section_name = ".".join(entry.section) or "no section"
     lines = [f"[{'.'.join(section)}]", *assignment(key, entry.value, target)]
     listing = "\n".join(f"  {line}" for line in lines)
     return (
         f"{_short(file, rootdir)}: pytest does not read {entry.key!r} in "
-        f"[{place}]. Delete it there, and write in {_short(target, rootdir)}:\n"
+        f"[{section_name}]. Delete it there, and write in {_short(target, rootdir)}:\n"
         f"{listing}"
     )
 

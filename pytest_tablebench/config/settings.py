@@ -202,7 +202,7 @@ class Settings:
     def shared_stores(self) -> list[tuple[str, Path, bool]]:
         """Return each shared store's address, its local folder, and whether answers are written."""
         written = [(self.store, True)] if isinstance(self.store, str) else []
-        others = [(place, False) for place in self.readonly_stores if isinstance(place, str)]
+        others = [(store, False) for store in self.readonly_stores if isinstance(store, str)]
         return [(address, shared_folder(address), write) for address, write in [*written, *others]]
 
 

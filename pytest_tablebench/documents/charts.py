@@ -45,14 +45,14 @@ def band_plot(title: str, ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
-    for place, (label, values) in enumerate(zip(name_labels(shown), shown.values(), strict=True)):
-        left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
+    for index, (label, values) in enumerate(zip(name_labels(shown), shown.values(), strict=True)):
+        left, top = 44 + room * (index % columns), 18 + tall * (index // columns)
         axes = ChartAxes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
         )
         canvas.text((axes.left + axes.right) / 2, top - 5, label)
         _draw_band(axes, _thinned(values))
-        sides = {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"} if place % columns == 0 else {}
+        sides = {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"} if index % columns == 0 else {}
         axes.frame({0.0: "0", 50.0: "50", 100.0: "100"}, sides)
     canvas.text(44 + (width - 56) / 2, 24 + tall * rows, "examples, sorted by mean score (%)")
     canvas.text(10, 18 + (tall * rows - 34) / 2, "score", up=True)
@@ -90,8 +90,8 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
     left = min(190.0, 14 + 5.8 * max(map(len, labels)))
     highest = max(1.14 * ranked[0][1], 1.14 / len(ranked))
     axes = ChartAxes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
-    for place, (label, (_, value)) in enumerate(zip(labels, ranked, strict=True)):
-        top = axes.top + 21 * place
+    for index, (label, (_, value)) in enumerate(zip(labels, ranked, strict=True)):
+        top = axes.top + 21 * index
         canvas.bar(axes.left, top + 3.5, axes.x(value) - axes.left, 14, BLUE)
         canvas.text(axes.left - 6, top + 13.5, label, "end")
         canvas.text(axes.x(value) + 4, top + 13.5, number(value), "start", size=8)
@@ -125,10 +125,10 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
     axes.frame(across, axis_ticks(0, most, 5, 1.0))
     canvas.text((axes.left + axes.right) / 2, 160, unit)
     canvas.text(10, 74, "cases", up=True)
-    for place, (shade, name) in enumerate(zip((BLUE, ORANGE), positive, strict=False)):
+    for index, (shade, name) in enumerate(zip((BLUE, ORANGE), positive, strict=False)):
         if len(positive) > 1:
-            canvas.bar(180 + 70 * place, 3, 14, 7, shade)
-            canvas.text(198 + 70 * place, 10, name, "start", size=8)
+            canvas.bar(180 + 70 * index, 3, 14, 7, shade)
+            canvas.text(198 + 70 * index, 10, name, "start", size=8)
     text = ", ".join(
         f"{name}: {min(values):,.4g} to {max(values):,.4g}" for name, values in positive.items()
     )
@@ -137,7 +137,7 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
 
 def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
     tally = Counter(bisect_right(edges, value) for value in values)
-    return [tally[place] for place in range(len(edges) + 1)]
+    return [tally[index] for index in range(len(edges) + 1)]
 
 
 class PricedScore(NamedTuple):
@@ -154,24 +154,24 @@ def price_plot(title: str, places: Sequence[PricedScore], unit: str) -> Plot | N
     """Draw scores with their 95 % intervals over a logarithmic axis of prices in a unit."""
     if len(places) < 2:
         return None
-    prices = [place.price for place in places]
+    prices = [point.price for point in places]
     low, high = min(prices) / 1.4, max(prices) * 1.4
     start, end = math.log10(low), math.log10(high)
     canvas = Canvas(331, 186)
     axes = ChartAxes(canvas, 46, 18, 323, 150, (start, -0.03), (end, 1.03))
-    ordered = sorted(places, key=lambda place: place.price)
-    points = [(axes.x(math.log10(place.price)), axes.y(place.score)) for place in ordered]
+    ordered = sorted(places, key=lambda point: point.price)
+    points = [(axes.x(math.log10(point.price)), axes.y(point.score)) for point in ordered]
     canvas.line(points, BLUE, 1.0, "4 2")
-    for place, (x, y) in zip(ordered, points, strict=True):
-        canvas.line([(x, axes.y(place.low)), (x, axes.y(place.high))], INK, 1.0)
+    for point, (x, y) in zip(ordered, points, strict=True):
+        canvas.line([(x, axes.y(point.low)), (x, axes.y(point.high))], INK, 1.0)
         canvas.bar(x - 3, y - 3, 6, 6, BLUE)
-        canvas.text(x + 6, y - 5, place.name, "start", size=8)
+        canvas.text(x + 6, y - 5, point.name, "start", size=8)
     across = {math.log10(value): label for value, label in decades(low, high)}
     axes.frame(across, {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"})
     canvas.text((axes.left + axes.right) / 2, 180, unit)
     canvas.text(10, 84, "score", up=True)
     text = ", ".join(
-        f"{place.name}: {number(place.score)} at {place.price:,.4g}" for place in ordered
+        f"{point.name}: {number(point.score)} at {point.price:,.4g}" for point in ordered
     )
     return Plot(title, f"{text} ({unit})", canvas.svg())
 
@@ -313,9 +313,9 @@ def _draw_changes(
     for run, numbers in changes.items():
         if run in places:
             by_place.setdefault(places[run], set()).update(numbers)
-    for place, labels in by_place.items():
+    for position, labels in by_place.items():
         if labels:
-            x = axes.x(place - 0.5)
+            x = axes.x(position - 0.5)
             axes.canvas.line([(x, axes.top), (x, axes.bottom)], GREY, 0.9, "3 2")
             first, last = min(labels), max(labels)
             label = str(first) if first == last else f"{first}-{last}"
@@ -325,14 +325,14 @@ def _draw_changes(
 def _draw_line(
     axes: ChartAxes, points: Sequence[tuple[float, Estimate]], colour: str, dash: str
 ) -> None:
-    for place, figure in points:
+    for position, figure in points:
         if figure.low is not None and figure.high is not None:
-            x = axes.x(place)
+            x = axes.x(position)
             ends = axes.y(figure.low), axes.y(figure.high)
             axes.canvas.line([(x, ends[0]), (x, ends[1])], colour, 1)
             for y in ends:
                 axes.canvas.line([(x - 2.5, y), (x + 2.5, y)], colour, 1)
-    middles = [(axes.x(place), axes.y(figure.value or 0.0)) for place, figure in points]
+    middles = [(axes.x(position), axes.y(figure.value or 0.0)) for position, figure in points]
     if len(middles) > 1:
         axes.canvas.line(middles, colour, 1.6, dash)
     for x, y in middles:

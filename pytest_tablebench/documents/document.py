@@ -154,8 +154,8 @@ class Listing:
     @property
     def remainder(self) -> str:
         """The number of other sentences and their place; empty without any."""
-        place = f" ({self.elsewhere})" if self.elsewhere else ""
-        return f"and {more:,} more{place}" if (more := len(self.items) - self.most) > 0 else ""
+        location = f" ({self.elsewhere})" if self.elsewhere else ""
+        return f"and {more:,} more{location}" if (more := len(self.items) - self.most) > 0 else ""
 
 
 @dataclass(frozen=True, slots=True)

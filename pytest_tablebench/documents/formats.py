@@ -343,8 +343,8 @@ def table_of(
     """Return a table; a name is a column of figures, the first a column of texts."""
     return TableBlock(
         [
-            Column(column, "figure" if place else "text") if isinstance(column, str) else column
-            for place, column in enumerate(columns)
+            Column(column, "figure" if index else "text") if isinstance(column, str) else column
+            for index, column in enumerate(columns)
         ],
         [row if isinstance(row, TableRow) else TableRow(row) for row in rows],
         most,

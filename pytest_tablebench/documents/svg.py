@@ -110,12 +110,12 @@ class ChartAxes:
         """Draw both axes with labels by place."""
         corners = [(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)]
         self.canvas.line(corners, INK)
-        for place, label in across.items():
-            x = self.x(place)
+        for value, label in across.items():
+            x = self.x(value)
             self.canvas.line([(x, self.bottom), (x, self.bottom + 3)], INK)
             self.canvas.text(x, self.bottom + 13, label)
-        for place, label in up.items():
-            y = self.y(place)
+        for value, label in up.items():
+            y = self.y(value)
             self.canvas.line([(self.left - 3, y), (self.left, y)], INK)
             self.canvas.text(self.left - 6, y + 3, label, "end")
 

@@ -104,7 +104,7 @@ def _table(table: TableBlock, width: int | None) -> Iterator[str]:
     texts = [[_cell(cell) for cell in row] for row in rows]
     for row, cells in zip(table.rows, texts, strict=False):
         cells[0] = f"  {cells[0]}" if row.rank == "part" else cells[0]
-    left = {place for place, column in enumerate(columns) if column.kind == "text"}
+    left = {index for index, column in enumerate(columns) if column.kind == "text"}
     is_long = len(left) > 2 and max(map(len, aligned([*head, *texts], left))) > (width or _WIDTH)
     if is_long:
         yield from _stacked(header, texts)

@@ -73,9 +73,9 @@ _REQUEST_FIELDS = tuple(item.name for item in fields(Request))
 def request_body(request: Request, media: Path | None = None) -> bytes:
     """Encode a request for a caller, which reads its pictures from the folder `media`."""
     messages = [[m.role, to_fields(m.content)] for m in request.messages]
-    place = {} if media is None else {"media": str(media)}
+    folder = {} if media is None else {"media": str(media)}
     values = {name: getattr(request, name) for name in _REQUEST_FIELDS}
-    return to_json({**values, "messages": messages, **place})
+    return to_json({**values, "messages": messages, **folder})
 
 
 def read_request(body: bytes) -> Request:

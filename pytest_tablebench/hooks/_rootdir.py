@@ -41,7 +41,7 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
     from_variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
     words = [singular(word) for word in (*from_variable, *config.invocation_params.args)]
     folder = config.invocation_params.dir
-    moved = [place for place in _values(words) if _exists(folder, words[place])]
+    moved = [index for index in _values(words) if _exists(folder, words[index])]
     if not moved:
         return
     actual = Places(config.rootpath, config.inipath)
@@ -55,7 +55,7 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
         effect = f"not read {expected.settings_file}"
         if expected.settings_file is None:
             effect = f"read {actual.settings_file}"
-    flags = ", ".join(dict.fromkeys(words[place - 1] for place in moved))
+    flags = ", ".join(dict.fromkeys(words[index - 1] for index in moved))
     secrets = placed_secrets(settings.api_base, settings.params)
     command = shlex.join(_with_equals_signs(words[len(from_variable) :], secrets))
     raise SettingsError(

@@ -94,9 +94,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     _expect_calls(metafunc.config, params)
 
 
-def _malformed(name: str, place: str) -> pytest.Collector.CollectError:
+def _malformed(name: str, target: str) -> pytest.Collector.CollectError:
     return pytest.Collector.CollectError(
-        f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if needed, on {place}"
+        f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if needed, on {target}"
     )
 
 
@@ -258,8 +258,8 @@ def _marked(module: pytest.Collector, test_case: object) -> str:
     """Return the name of the marked method, class or module of a test case; "" without a marker."""
     methods = [name for name in dir(test_case) if name.startswith("test")]
     places = [(name, getattr(test_case, name, None)) for name in methods]
-    for name, place in [*places, ("the class", test_case)]:
-        markers = getattr(place, "pytestmark", [])
+    for name, owner in [*places, ("the class", test_case)]:
+        markers = getattr(owner, "pytestmark", [])
         for mark in markers if isinstance(markers, list) else [markers]:
             if getattr(mark, "name", None) == MARKER:
                 return name

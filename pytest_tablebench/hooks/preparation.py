@@ -82,8 +82,8 @@ def check_unread_gates(config: pytest.Config, items: Iterable[pytest.Item]) -> N
 
     root, start = config.rootpath, config.invocation_params.dir
     places = {start, *(item.path.parent for item in items)}
-    inside = [place for place in places if place.is_relative_to(root)]
-    folders = {folder for place in inside for folder in (place, *place.parents)}
+    inside = [path for path in places if path.is_relative_to(root)]
+    folders = {folder for path in inside for folder in (path, *path.parents)}
     below = sorted(folder for folder in folders if folder.is_relative_to(root))
     check_unread([root, start, *below], root, config.inipath)
 
@@ -103,14 +103,14 @@ def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | Non
     }
     skipped = config.getini("norecursedirs")
     for folder in folders:
-        for place, below, files in os.walk(folder):
+        for parent, below, files in os.walk(folder):
             below[:] = [
                 name
                 for name in below
                 if not any(fnmatch(name, pattern) for pattern in skipped)
-                and not Path(place, name, "pyvenv.cfg").exists()
+                and not Path(parent, name, "pyvenv.cfg").exists()
             ]
-            if "conftest.py" in files and Path(place, "conftest.py").resolve() not in read:
+            if "conftest.py" in files and Path(parent, "conftest.py").resolve() not in read:
                 return True
     return False
 

@@ -290,11 +290,11 @@ def _area_series(axes: Any) -> list[list[float]]:
 
 def _thickness(path: Any) -> list[float]:
     heights: dict[float, list[float]] = {}
-    for place, height in path.vertices:
-        heights.setdefault(float(place), []).append(float(height))
+    for x, height in path.vertices:
+        heights.setdefault(float(x), []).append(float(height))
     thickness = []
-    for place in sorted(heights):
-        low, high = min(heights[place]), max(heights[place])
+    for x in sorted(heights):
+        low, high = min(heights[x]), max(heights[x])
         # An area below the base line has a negative value.
         thickness.append(low if high == 0 else high - low)
     return thickness

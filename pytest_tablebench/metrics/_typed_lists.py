@@ -223,19 +223,19 @@ class Items:
         limit = self._longest * len(self.items) + _SPARE
         if len(starts) > limit:
             return [text[s:e] for s, e in zip(starts, ends, strict=True) if text[s:e].strip()]
-        items, place, count = [], 0, len(starts)
-        while place < count:
-            lengths = range(1, min(self._longest, count - place) + 1)
+        items, index, count = [], 0, len(starts)
+        while index < count:
+            lengths = range(1, min(self._longest, count - index) + 1)
             for length in reversed(lengths) if longest_first else lengths:
-                run = text[starts[place] : ends[place + length - 1]]
+                run = text[starts[index] : ends[index + length - 1]]
                 if run.strip() and self._is_item(run):
                     items.append(run)
-                    place += length
+                    index += length
                     break
             else:
-                if (part := text[starts[place] : ends[place]]).strip():
+                if (part := text[starts[index] : ends[index]]).strip():
                     items.append(part)
-                place += 1
+                index += 1
         return items
 
     def _is_item(self, text: str) -> bool:
@@ -278,9 +278,9 @@ def _most_pairs(same: list[list[bool]]) -> int:
     free = set(range(len(same[0])))
     hits = 0
     for row in same:
-        place = next((place for place in sorted(free) if row[place]), None)
-        if place is not None:
-            free.discard(place)
+        match = next((match for match in sorted(free) if row[match]), None)
+        if match is not None:
+            free.discard(match)
             hits += 1
     if hits == min(sum(map(any, same)), sum(map(any, zip(*same, strict=True)))):
         return hits

@@ -84,13 +84,13 @@ def _by_numbers(expected: Expected, parts: Sequence[str]) -> Decision | None:
         for *_, number in numbers_in(expected.around.folded_question, terms.decimal)
     }
     places = [
-        place
+        match
         for part in parts
-        for place in numbers_of(part, expected)
-        if not _PLACE.search(place[1][: place[2]])
+        for match in numbers_of(part, expected)
+        if not _PLACE.search(match[1][: match[2]])
     ]
     claims = [
-        place for place in places if (place[0].value, place[0].scale) not in amounts
+        match for match in places if (match[0].value, match[0].scale) not in amounts
     ] or places
     if not claims:
         return None
@@ -139,16 +139,16 @@ def numbers_of(part: str, expected: Expected) -> list[tuple[Quantity, str, int, 
         ]
     # Behind an equals sign is the result.
     last = max((text.rfind(sign) for sign in "=≈"), default=-1)
-    if any(place[1] is text and 0 <= place[2] - last <= 3 for place in places if last >= 0):
-        places = [place for place in places if place[1] is text and place[2] > last]
+    if any(match[1] is text and 0 <= match[2] - last <= 3 for match in places if last >= 0):
+        places = [match for match in places if match[1] is text and match[2] > last]
     # `five (5)` is one number, and not minus five as well.
     sizes = {number.size for number, *_ in places}
     return [
-        place
-        for place in places
-        if place[0].value >= 0
-        or place[1][place[2] - 1 : place[2]] != "("
-        or -place[0].size not in sizes
+        match
+        for match in places
+        if match[0].value >= 0
+        or match[1][match[2] - 1 : match[2]] != "("
+        or -match[0].size not in sizes
     ]
 
 

@@ -93,7 +93,7 @@ def read_score(reply: str) -> float | None:
     out of range.
     """
     for marker in (_BRACKETED, _BARE):
-        ends = [place.end() for place in marker.finditer(reply)]
+        ends = [match.end() for match in marker.finditer(reply)]
         for end in reversed(ends):
             text = reply[end : end + _LONGEST]
             mark = None if _SENTENCE.match(text) else read_mark(text, 100)

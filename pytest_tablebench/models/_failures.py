@@ -201,7 +201,7 @@ class Failures:
 
     def _redirected(self, refused: RedirectRefused) -> ModelError:
         origin, target = (
-            shown_words(place, frozenset()) for place in (refused.origin, refused.target)
+            shown_words(address, frozenset()) for address in (refused.origin, refused.target)
         )
         return ModelError(
             f"{self.model}: the server at {origin} redirects to {target}; prompts and keys are "

@@ -112,10 +112,10 @@ def sound_counts(provider: str, usage: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises `Unforeseen` if the price may depend on a count that is not known here.
     """
-    for place, names in _FIELDS.items():
-        counts = usage.get(place) if place else usage
+    for path, names in _FIELDS.items():
+        counts = usage.get(path) if path else usage
         for name, value in (counts or {}).items():
-            is_known = name in names or (not place and name in _FIELDS) or name in _NO_COUNTS
+            is_known = name in names or (not path and name in _FIELDS) or name in _NO_COUNTS
             if not is_known and value and not name.endswith("_time"):
                 raise Unforeseen(f"tokens of another kind, {name}")
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")

@@ -140,11 +140,11 @@ def _add(script: _Script, line: object) -> None:
             raise ValueError("a second 'default'")
         script.default = line["default"]
         return
-    place = script.cases if chosen == ["case_id"] else script.matches
+    entries = script.cases if chosen == ["case_id"] else script.matches
     key = line[chosen[0]]
-    if key in place:
+    if key in entries:
         raise ValueError(f"a second line for {chosen[0]} {key!r}")
-    place[key] = _entry(line)
+    entries[key] = _entry(line)
 
 
 def _entry(line: dict[str, Any]) -> Entry:

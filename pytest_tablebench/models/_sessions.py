@@ -74,16 +74,16 @@ CALL_STATE: ContextVar[CallState] = ContextVar("CALL_STATE")
 
 def refused_redirect(url: URL, status: int, headers: Mapping[str, str]) -> RedirectRefused | None:
     """Return the error for a redirect that leaves the server of `url`; None for other responses."""
-    place = headers.get("Location") or headers.get("URI")
-    if status not in REDIRECTS or place is None:
+    location = headers.get("Location") or headers.get("URI")
+    if status not in REDIRECTS or location is None:
         return None
     try:
-        target = url.join(URL(place))
+        target = url.join(URL(location))
         if target.origin() == url.origin():
             return None
         return RedirectRefused(str(url.origin()), str(target.origin()))
     except ValueError:  # an invalid address, or one without a host
-        return RedirectRefused(str(url.origin()), place)
+        return RedirectRefused(str(url.origin()), location)
 
 
 class SoleRequest(aiohttp.ClientRequest):

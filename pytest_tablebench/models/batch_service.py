@@ -272,11 +272,11 @@ class BatchService(LiteLLMModel):
                 reason="bad_request",
                 whole_run=True,
             )
-        place = _ENDPOINTS[provider]
-        key = self.api_key or first_of(place.key_variables) or place.spare_key
-        base = self.api_base or first_of(place.base_variables) or place.base
+        endpoint = _ENDPOINTS[provider]
+        key = self.api_key or first_of(endpoint.key_variables) or endpoint.spare_key
+        base = self.api_base or first_of(endpoint.base_variables) or endpoint.base
         if key is None or base is None:
-            names = place.key_variables if key is None else place.base_variables
+            names = endpoint.key_variables if key is None else endpoint.base_variables
             raise ModelError(f"{self.model}: set {names[0]}", reason="auth", whole_run=True)
         headers = {"Authorization": f"Bearer {key}"}
         if provider == "openai" and (organization := os.environ.get("OPENAI_ORGANIZATION")):

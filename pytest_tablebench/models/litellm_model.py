@@ -159,8 +159,8 @@ class LiteLLMModel:
     def failures(self) -> Failures:
         """The maker of errors for this model's calls."""
         # The port of a server that the run started changes, so records must not contain it.
-        place = self.api_base if self.api_key is None else None
-        return Failures(self.model, place, self.timeout)
+        address = self.api_base if self.api_key is None else None
+        return Failures(self.model, address, self.timeout)
 
     def secrets(self, params: Mapping[str, Any]) -> frozenset[str]:
         """Return the secrets of the address, of the parameters and the key of the server."""

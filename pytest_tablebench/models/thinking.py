@@ -53,10 +53,10 @@ def split_thoughts(reply: str) -> Thoughts:
     if channels is not None:
         return channels
     blocks: list[str] = []
-    place, tags = 0, list(_tags(reply))
+    position, tags = 0, list(_tags(reply))
     while len(blocks) < _MOST_BLOCKS:
-        opening = _OPEN.match(reply, place)
-        begins = place if opening is None else opening.end()
+        opening = _OPEN.match(reply, position)
+        begins = position if opening is None else opening.end()
         if opening is None:
             close = _lone_close(tags, begins)
             if close is None:
@@ -66,10 +66,10 @@ def split_thoughts(reply: str) -> Thoughts:
             if close is None:
                 return Thoughts(joined(*blocks, reply[begins:]), "", closed=False)
         blocks.append(reply[begins : close.start])
-        place = close.end
-    if place == 0:
+        position = close.end
+    if position == 0:
         return Thoughts("", reply)
-    return Thoughts(joined(*blocks), reply[place:].lstrip())
+    return Thoughts(joined(*blocks), reply[position:].lstrip())
 
 
 def joined(*blocks: str) -> str:

@@ -36,7 +36,7 @@ def skill_radar(figure: Figure, analysis: Tree, words: Words) -> bool:
     skills = skills_of(by_model)
     if len(skills) < 3:
         return False
-    angles = [2 * math.pi * place / len(skills) for place in range(len(skills))]
+    angles = [2 * math.pi * index / len(skills) for index in range(len(skills))]
     size(figure, 6.6, 4.8)
     axes = figure.add_subplot(projection="polar")
     for i, (scores, label) in enumerate(

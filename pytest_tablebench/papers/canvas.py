@@ -203,9 +203,9 @@ def bar_chart(
     axes = figure.subplots()
     places = range(len(values))
     axes.barh(places, [0 if math.isnan(v) else v for v in values.values()], color=COLOURS[0])
-    for place, value in zip(places, values.values(), strict=True):
+    for position, value in zip(places, values.values(), strict=True):
         text = " not computed" if math.isnan(value) else f" {number(value)}"
-        axes.text(0 if math.isnan(value) else value, place, text, va="center", fontsize=8)
+        axes.text(0 if math.isnan(value) else value, position, text, va="center", fontsize=8)
     axes.set_yticks(places, labelled(list(values)))
     # The first bar is at the top; a single bar does not fill the figure.
     air = 0.6 if len(values) > 1 else 1.0
@@ -289,7 +289,7 @@ def points_over_bars(
         shift = 0.6 * ((i + 0.5) / len(points) - 0.5)
         axes.plot(
             [entries.get(name, math.nan) for name in bars],
-            [place + shift for place in range(len(bars))],
+            [position + shift for position in range(len(bars))],
             MARKERS[i % len(MARKERS)],
             color=colour(i),
             label=label,

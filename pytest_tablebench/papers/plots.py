@@ -110,10 +110,10 @@ def _performance_spread(figure: Figure, analysis: Tree, words: Words) -> bool:
     models = sorted(by_model, key=lambda model: -sum(by_model[model]) / len(by_model[model]))
     size(figure, 7.0, 1.5 + 0.34 * len(models))
     axes = figure.subplots()
-    for place, model in enumerate(models):
+    for index, model in enumerate(models):
         values = by_model[model]
-        axes.plot(values, [place] * len(values), "|", color=GREY, markersize=12)
-        axes.plot(sum(values) / len(values), place, "o", color=COLOURS[1], markersize=5)
+        axes.plot(values, [index] * len(values), "|", color=GREY, markersize=12)
+        axes.plot(sum(values) / len(values), index, "o", color=COLOURS[1], markersize=5)
     axes.plot([], [], "|", color=GREY, label="one configuration")
     axes.plot([], [], "o", color=COLOURS[1], label="mean")
     axes.set_yticks(range(len(models)), labelled(models))
@@ -165,7 +165,7 @@ def _histograms(figure: Figure, analysis: Tree, words: Words, key: str) -> bool:
         strict=True,
     ):
         width = 1 / len(heights)
-        left = [place * width for place in range(len(heights))]
+        left = [index * width for index in range(len(heights))]
         look: Any = {"color": COLOURS[0], "edgecolor": "white", "linewidth": 0.4}
         axes.bar(left, heights, width=width, align="edge", **look)
         axes.set_xlim(0, 1)

@@ -198,9 +198,9 @@ def _measures(run: Run, datasets: set[str]) -> list[TableMeasure]:
 
 def _percentiles(tables: Sequence[TableMeasure]) -> Row:
     """Return the 70th percentiles of rows, columns and cell length, by nearest rank."""
-    place = ceil(7 * len(tables) / 10) - 1
+    index = ceil(7 * len(tables) / 10) - 1
     sizes = ((table.rows, table.columns, table.cell_length) for table in tables)
-    rows, columns, lengths = (sorted(values)[place] for values in zip(*sizes, strict=True))
+    rows, columns, lengths = (sorted(values)[index] for values in zip(*sizes, strict=True))
     return int(rows), int(columns), Printed(lengths)
 
 

@@ -324,7 +324,7 @@ def _difficulty(tree: Tree) -> list[PaperTable]:
 
 def _histogram(name: str, counts: Mapping[str, Sequence[int]]) -> PaperTable:
     bins = max(map(len, counts.values()), default=0)
-    edges = [f"{place / bins:.2f}" for place in range(bins + 1)] if bins else []
+    edges = [f"{step / bins:.2f}" for step in range(bins + 1)] if bins else []
     rows = zip(edges, edges[1:], *counts.values(), strict=False)
     return captioned(name, rows, counts)
 

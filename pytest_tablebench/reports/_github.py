@@ -193,8 +193,8 @@ def _cases(title: str, cases: Sequence[str]) -> Iterator[doc.Block]:
 def _link(address: str, *, elsewhere: bool) -> doc.Text:
     scheme, colon, rest = address.partition(":")
     if elsewhere and not colon:
-        place = " in the run folder (among this job's artifacts, if it keeps one)"
-        return "Full report: ", doc.Code(address, 300), place
+        location = " in the run folder (among this job's artifacts, if it keeps one)"
+        return "Full report: ", doc.Code(address, 300), location
     if colon and (scheme.lower() not in {"http", "https"} or not rest.startswith("//")):
         return "Full report: ", doc.Code(address, 300)
     return doc.Link("Full report", address)

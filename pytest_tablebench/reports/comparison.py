@@ -107,7 +107,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
         if scope.kind not in {"benchmark", "dataset"} or _same_as_dataset(scope, scopes):
             continue
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
-        for place, measure in enumerate(MEASURES):
+        for index, measure in enumerate(MEASURES):
             difference = scope.measures[measure]
             once = (
                 _shares(scope),
@@ -116,7 +116,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
             )
             rows.append(
                 (
-                    None if place else doc.Code(name, 60),
+                    None if index else doc.Code(name, 60),
                     _LABELS[measure],
                     doc.Figure(difference.before),
                     doc.Figure(difference.after),
@@ -124,7 +124,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
                     _p(difference),
                     doc.Figure(difference.examples, "count"),
                     _left_out(difference),
-                    *((None, None, None) if place else once),
+                    *((None, None, None) if index else once),
                 )
             )
             if difference.note:

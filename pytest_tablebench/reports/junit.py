@@ -38,12 +38,12 @@ def pass_rates(summaries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
     Their names are as in gates, after the model's name if there are several models.
     """
     for model, summary in summaries.items():
-        place = f"{model}: " if len(summaries) > 1 else ""
+        prefix = f"{model}: " if len(summaries) > 1 else ""
         for benchmark in summary["benchmarks"].values():
             for dataset, scope in benchmark["datasets"].items():
                 for name, check in scope.get("checks", {}).items():
                     if check["pass_rate"] is not None:
-                        key = printable(f"{place}{dataset}::{name}.pass_rate", TEXT_SHOWN)
+                        key = printable(f"{prefix}{dataset}::{name}.pass_rate", TEXT_SHOWN)
                         yield f"{PREFIX}{key}", f"{check['pass_rate']:.6g}"
 
 

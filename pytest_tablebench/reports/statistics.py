@@ -132,7 +132,9 @@ def draw_tags(figure: Figure, statistics: DatasetStatistics) -> bool:
             (-0.2, COLOURS[0], "questions", [count.questions for _, count in values]),
             (0.2, COLOURS[4], "tables", [count.tables for _, count in values]),
         ):
-            axes.barh([place + shift for place in places], counts, 0.4, color=colour, label=name)
+            axes.barh(
+                [position + shift for position in places], counts, 0.4, color=colour, label=name
+            )
         axes.set_yticks(places, labelled([value for value, _ in values], 26), fontsize=8)
         axes.set_ylim(by_row[number // _COLUMNS] - 0.5, -0.5)
         left = len(tags[tag]) - len(values)
@@ -152,14 +154,14 @@ def draw_sizes(figure: Figure, statistics: DatasetStatistics) -> bool:
         low, high = min(measured), max(measured)
         if low >= 1 and high > 50 * low:
             # Sizes differ by orders of magnitude: every bin is a factor.
-            edges = [low * (high / low) ** (place / _BINS) for place in range(_BINS + 1)]
+            edges = [low * (high / low) ** (step / _BINS) for step in range(_BINS + 1)]
             edges[-1] = high
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:,.0f}")
             axes.xaxis.set_minor_formatter("")
         else:
             width = max((high - low) / _BINS, 1 / _BINS)
-            edges = [low + width * place for place in range(_BINS + 1)]
+            edges = [low + width * step for step in range(_BINS + 1)]
             edges[-1] = max(edges[-1], high)
         axes.hist(measured, bins=edges, color=COLOURS[0], edgecolor="white", linewidth=0.4)
         axes.set_title(name.replace("_", " "), fontsize=9)
@@ -187,8 +189,8 @@ def draw_structure(figure: Figure, statistics: DatasetStatistics) -> bool:
 def _draw_counts(axes: Axes, title: str, counts: Mapping[str, int], whole: int) -> None:
     names = [name.replace("_", " ") for name in counts]
     axes.barh(range(len(names)), list(counts.values()), color=COLOURS[0])
-    for place, count in enumerate(counts.values()):
-        axes.text(count, place, f" {count:,}", va="center", fontsize=8)
+    for position, count in enumerate(counts.values()):
+        axes.text(count, position, f" {count:,}", va="center", fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, whole * 1.15)

@@ -88,8 +88,8 @@ class Codes(dict[tuple[str, ...], int]):
     """Numbers names in the order of their first use."""
 
     def __missing__(self, names: tuple[str, ...]) -> int:
-        place = self[names] = len(self)
-        return place
+        code = self[names] = len(self)
+        return code
 
 
 class LazyColumn:

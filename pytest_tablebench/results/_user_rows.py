@@ -49,10 +49,10 @@ def csv_rows(
             f"{', '.join(columns)}"
         )
     for number, row in rows[1:]:
-        place = f"{path}, row {number}"
+        location = f"{path}, row {number}"
         if len(row) != len(header):
-            raise SettingsError(f"{place}: has {counted(len(row), 'cell')}, not {len(header)}")
-        yield place, dict(zip(header, row, strict=True))
+            raise SettingsError(f"{location}: has {counted(len(row), 'cell')}, not {len(header)}")
+        yield location, dict(zip(header, row, strict=True))
 
 
 def json_rows(path: Path, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -61,12 +61,12 @@ def json_rows(path: Path, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     Raises `SettingsError` that names the line, and for a newer schema. `kind` is what a line is.
     """
     for number, line in enumerate(_content(path).splitlines(), 1):
-        place = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         try:
             data = parsed_json(line)
         except ValueError:
-            raise SettingsError(f"{place}: is not JSON") from None
+            raise SettingsError(f"{location}: is not JSON") from None
         if not isinstance(data, dict):
-            raise SettingsError(f"{place}: is not {kind}")
+            raise SettingsError(f"{location}: is not {kind}")
         check_schema(data, path.name)
-        yield place, data
+        yield location, data

@@ -102,7 +102,7 @@ def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
         if entry.get("score") is not None:
             verdict = entry.get("passed")
             score[row], passed[row] = entry["score"], np.nan if verdict is None else verdict
-    place = is_kept.cumsum() - 1
+    new_rows = is_kept.cumsum() - 1
     axes = {
         axis: _only(NameColumn(names, table.codes[axis]), is_kept)
         for axis, names in table.names.items()
@@ -114,11 +114,11 @@ def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
         "score": score[is_kept],
         "passed": passed[is_kept],
         "checks": {},
-        "parts": _kept(_corrected_parts(table), is_kept, place),
+        "parts": _kept(_corrected_parts(table), is_kept, new_rows),
         "tags": {tag: column for tag, column in tags.items() if any(column.names)},
         "altered": frozenset(table.altered.intersection(axes["perturbation"].names)),
         "cluster": None if table.cluster is None else _only(table.cluster, is_kept),
-        "tallies": _kept(table.tallies, is_kept, place),
+        "tallies": _kept(table.tallies, is_kept, new_rows),
         **{
             name: None if (column := getattr(table, name)) is None else column[is_kept]
             for name in ("threshold", "repeat", "answers", "answer_marks")
@@ -149,13 +149,13 @@ def _corrected_parts(table: ScoreColumns) -> dict[str, SparseColumn]:
 
 
 def _kept(
-    columns: Mapping[str, SparseColumn], is_kept: Flags, place: Integers
+    columns: Mapping[str, SparseColumn], is_kept: Flags, new_rows: Integers
 ) -> dict[str, SparseColumn]:
     kept = {}
     for name, column in columns.items():
         stays = is_kept[column.rows]
         if stays.any():
-            kept[name] = SparseColumn(place[column.rows[stays]], column.values[stays])
+            kept[name] = SparseColumn(new_rows[column.rows[stays]], column.values[stays])
     return kept
 
 

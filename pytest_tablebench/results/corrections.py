@@ -94,16 +94,16 @@ class Corrections:
 def read_corrections(path: Path) -> Corrections:
     """Read a file. Raises `SettingsError` with the row for content that it cannot have."""
     corrections: dict[tuple[str, str], tuple[str, Correction]] = {}
-    for place, cells in csv_rows(path, COLUMNS, 4):
-        item = _correction(place, cells)
-        first, former = corrections.setdefault(item.key, (place, item))
+    for location, cells in csv_rows(path, COLUMNS, 4):
+        item = _correction(location, cells)
+        first, former = corrections.setdefault(item.key, (location, item))
         if (former.digest, former.verdict, former.answers) != (
             item.digest,
             item.verdict,
             item.answers,
         ):
             raise SettingsError(
-                f"{place}: contradicts {first.rpartition(', ')[2]} about {'/'.join(item.key)}; "
+                f"{location}: contradicts {first.rpartition(', ')[2]} about {'/'.join(item.key)}; "
                 f"keep one of them"
             )
     if not corrections:
@@ -111,19 +111,20 @@ def read_corrections(path: Path) -> Corrections:
     return Corrections.of(item for _, item in corrections.values())
 
 
-def _correction(place: str, cells: Mapping[str, str]) -> Correction:
+def _correction(location: str, cells: Mapping[str, str]) -> Correction:
     verdict = next((name for name in VERDICTS if name == cells["verdict"].strip()), None)
     if verdict is None:
         raise SettingsError(
-            f"{place}: unknown verdict {cells['verdict']!r}; use one of {', '.join(VERDICTS)}"
+            f"{location}: unknown verdict {cells['verdict']!r}; use one of {', '.join(VERDICTS)}"
         )
     empty = next((name for name in COLUMNS[:3] if not cells[name].strip()), None)
     if empty is not None:
-        raise SettingsError(f"{place}: {empty} is empty")
+        raise SettingsError(f"{location}: {empty} is empty")
     answers = _answers(cells.get("answers", ""))
     if answers and verdict not in WITH_ANSWERS:
         raise SettingsError(
-            f"{place}: the verdict {verdict} takes no answers; with answers it is wrong or several"
+            f"{location}: the verdict {verdict} takes no answers; with answers it is wrong or "
+            f"several"
         )
     texts = (cells.get(name, "") for name in ("evidence", "who", "when"))
     example = cells["dataset"].strip(), cells["example"].strip(), cells["digest"].strip()

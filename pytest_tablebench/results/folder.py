@@ -139,9 +139,9 @@ class RunFolder:
         if not self._records.still_there:
             raise FileNotFoundError(f"{self._records.path} was removed or replaced during the run")
 
-    def line_at(self, place: tuple[int, int]) -> str:
+    def line_at(self, span: tuple[int, int]) -> str:
         """Return an appended line by its position and length."""
-        return self._records.read(*place).decode("ascii")
+        return self._records.read(*span).decode("ascii")
 
     def keep_only(self, places: Sequence[tuple[int, int]]) -> None:
         """Rewrite the file with only the lines at these places, and close it.
@@ -151,8 +151,8 @@ class RunFolder:
         write_whole(self.path / RECORDS, self._kept(places))
 
     def _kept(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-        for place in places:
-            yield self._records.read(*place)
+        for span in places:
+            yield self._records.read(*span)
         self._records.close()  # some systems cannot replace an open file
 
     def close(self) -> None:

@@ -164,12 +164,12 @@ def _allocation(sizes: Sequence[int], numbers: Sequence[int], total: int) -> lis
     while sum(chosen) != total:
         step = 1 if sum(chosen) < total else -1
         places = [
-            place
-            for place, number in enumerate(numbers)
-            if (chosen[place] < number if step > 0 else chosen[place] > min(2, number))
-        ] or [place for place, value in enumerate(chosen) if value > 0]
-        place = max(places, key=lambda at: step * (shares[at] - chosen[at]))
-        chosen[place] += step
+            index
+            for index, number in enumerate(numbers)
+            if (chosen[index] < number if step > 0 else chosen[index] > min(2, number))
+        ] or [index for index, value in enumerate(chosen) if value > 0]
+        index = max(places, key=lambda at: step * (shares[at] - chosen[at]))
+        chosen[index] += step
     return chosen
 
 

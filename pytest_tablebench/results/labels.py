@@ -75,7 +75,7 @@ def read_labels(path: Path) -> list[Label]:
     if path.is_dir() and not file.exists():
         return []
     labels = []
-    for place, data in json_rows(file, "a label"):
+    for location, data in json_rows(file, "a label"):
         try:
             answer, weight = data.get("answer"), data.get("weight")
             label = Label(
@@ -87,9 +87,9 @@ def read_labels(path: Path) -> list[Label]:
                 float(weight) if isinstance(weight, int | float) and weight > 0 else None,
             )
         except (KeyError, TypeError, ValueError):
-            raise SettingsError(f"{place}: is not a label") from None
+            raise SettingsError(f"{location}: is not a label") from None
         if not 0 <= label.label <= 1:
-            raise SettingsError(f"{place}: the label is not a number from 0 to 1")
+            raise SettingsError(f"{location}: the label is not a number from 0 to 1")
         labels.append(label)
     return labels
 
@@ -111,10 +111,10 @@ def read_sample(run: Path) -> dict[tuple[str, int | None], float]:
     if not file.exists():
         return {}
     weights = {}
-    for place, data in json_rows(file, "a label"):
+    for location, data in json_rows(file, "a label"):
         weight, answer = data.get("weight"), data.get("answer")
         if not isinstance(weight, int | float) or not weight > 0:
-            raise SettingsError(f"{place}: has no weight")
+            raise SettingsError(f"{location}: has no weight")
         weights[str(data.get("case_id")), answer if isinstance(answer, int) else None] = float(
             weight
         )
@@ -148,16 +148,16 @@ def read_label_file(path: Path) -> list[tuple[str, Label]]:
     Raises `SettingsError` with the file and the row for content that it cannot have.
     """
     labels = []
-    for place, row in csv_rows(path, COLUMNS, 3):
+    for location, row in csv_rows(path, COLUMNS, 3):
         cells = {name: cell.strip() for name, cell in row.items()}
         if cells["label"]:
-            labels.append((place, _label(place, cells)))
+            labels.append((location, _label(location, cells)))
     if not labels:
         raise SettingsError(f"{path}: contains no labels; fill the column label")
     return labels
 
 
-def _label(place: str, cells: Mapping[str, str]) -> Label:
+def _label(location: str, cells: Mapping[str, str]) -> Label:
     text = cells["label"]
     try:
         value = VERDICTS.get(text.lower(), math.nan)
@@ -166,11 +166,11 @@ def _label(place: str, cells: Mapping[str, str]) -> Label:
         value = math.nan
     if not 0 <= value <= 1:
         raise SettingsError(
-            f"{place}: the label {shortened(text, 40)!r} is not a number from 0 to 1, right or "
+            f"{location}: the label {shortened(text, 40)!r} is not a number from 0 to 1, right or "
             f"wrong"
         )
     if not cells["who"]:
-        raise SettingsError(f"{place}: the column {COLUMNS[2]} is empty; it names the person")
+        raise SettingsError(f"{location}: the column {COLUMNS[2]} is empty; it names the person")
     return Label(cells["case_id"], value, cells["who"], cells.get("when", ""))
 
 
@@ -198,11 +198,11 @@ def join_labels(
     joined = {label.key: label for label in present}
     places: dict[tuple[str, str, int | None], tuple[str, float]] = {}
     added = repeated = replaced = 0
-    for place, label in new:
+    for location, label in new:
         case = by_case.get(label.case_id) or by_model.get(label.case_id)
         if case is None:
             raise SettingsError(
-                f"{place}: the run has no judged case {label.case_id!r}; case ids "
+                f"{location}: the run has no judged case {label.case_id!r}; case ids "
                 f"look like {next(iter(by_case))}"
             )
         full = replace(
@@ -212,10 +212,11 @@ def join_labels(
             weight=sample.get((case.case_id, case.answer)),
         )
         shown = f"{full.person} on {full.case_id}"
-        first = places.setdefault(full.key, (place, full.label))
+        first = places.setdefault(full.key, (location, full.label))
         if first[1] != full.label:
             raise SettingsError(
-                f"{place}: a second label of {shown} differs from the first ({first[0]}); keep one"
+                f"{location}: a second label of {shown} differs from the first ({first[0]}); keep "
+                f"one"
             )
         old = joined.get(full.key)
         if old is None:
@@ -225,7 +226,7 @@ def join_labels(
             continue
         elif not replace_labels:
             raise SettingsError(
-                f"{place}: the label {full.label:g} of {shown} differs from the stored "
+                f"{location}: the label {full.label:g} of {shown} differs from the stored "
                 f"{old.label:g}; --replace takes the new one"
             )
         else:

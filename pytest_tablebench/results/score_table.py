@@ -269,14 +269,16 @@ class ScoreTableBuilder:
                     is_number = isinstance(value, int | float)
                     marks.setdefault(mark, {})[row] = float(value) if is_number else nan
         tagged, tags_of = self._tags, fields.get("tags") or ()
-        for place, tags in zip(examples, tags_of, strict=True) if any(tags_of) else ():
-            if tags and tagged.setdefault(place, tags) != tags:
-                tagged[place] = min(tagged[place], tags, key=lambda entry: sorted(entry.items()))
+        for example, tags in zip(examples, tags_of, strict=True) if any(tags_of) else ():
+            if tags and tagged.setdefault(example, tags) != tags:
+                tagged[example] = min(
+                    tagged[example], tags, key=lambda entry: sorted(entry.items())
+                )
         clusters = fields.get("cluster") or ()
         if any(clusters):
-            for place, cluster in zip(examples, clusters, strict=True):
+            for example, cluster in zip(examples, clusters, strict=True):
                 if cluster:  # the choice between two names must not depend on their order
-                    self._clusters[place] = min(cluster, self._clusters.get(place, cluster))
+                    self._clusters[example] = min(cluster, self._clusters.get(example, cluster))
         corrections = fields.get("corrected") or ()
         if any(corrections):
             for row, entry in enumerate(corrections, start=rows):
@@ -343,5 +345,5 @@ class ScoreTableBuilder:
     def _cluster_column(self) -> NameColumn | None:
         if not self._clusters:
             return None
-        named = {place: {"": name} for place, name in self._clusters.items()}
+        named = {example: {"": name} for example, name in self._clusters.items()}
         return tag_columns(named, len(self._combinations[0]), self._codes[0])[""]

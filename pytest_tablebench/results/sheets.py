@@ -262,7 +262,7 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
     dataset, example = cells.codes("dataset"), cells.codes("example")
     configuration = table.key(CELL)[cells.first]
     lost = cells.times - cells.answered
-    place = np.full(len(cells), -1)
+    target = np.full(len(cells), -1)
     by_dataset = {}
     for code, name in enumerate(table.names["dataset"]):
         members = np.flatnonzero(dataset == code)
@@ -271,13 +271,13 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             configuration[members], return_index=True, return_inverse=True
         )
         shape = (len(rows), len(columns))
-        place[members] = row * shape[1] + column
+        target[members] = row * shape[1] + column
 
         def laid(
             values: Any, cells: Any = members, members: Any = members, shape: Any = shape
         ) -> Any:
             result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
-            result.reshape(-1)[place[cells]] = values[members]
+            result.reshape(-1)[target[cells]] = values[members]
             return result
 
         def marked(
@@ -365,14 +365,14 @@ def align(
     """Return the sheet with exactly these rows and columns; missing cells count as not asked."""
     if (sheet.examples, sheet.configurations) == (tuple(examples), tuple(configurations)):
         return sheet
-    rows = {name: place for place, name in enumerate(sheet.examples)}
-    columns = {name: place for place, name in enumerate(sheet.configurations)}
-    common_rows = [(place, rows[name]) for place, name in enumerate(examples) if name in rows]
+    rows = {name: index for index, name in enumerate(sheet.examples)}
+    columns = {name: index for index, name in enumerate(sheet.configurations)}
+    common_rows = [(index, rows[name]) for index, name in enumerate(examples) if name in rows]
     common_columns = [
-        (place, columns[name]) for place, name in enumerate(configurations) if name in columns
+        (index, columns[name]) for index, name in enumerate(configurations) if name in columns
     ]
-    target = np.ix_([place for place, _ in common_rows], [place for place, _ in common_columns])
-    source = np.ix_([place for _, place in common_rows], [place for _, place in common_columns])
+    target = np.ix_([index for index, _ in common_rows], [index for index, _ in common_columns])
+    source = np.ix_([index for _, index in common_rows], [index for _, index in common_columns])
 
     def moved(values: Any) -> Any:
         if values is None:

@@ -229,12 +229,12 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self, dataset: str, index: int, shape: tuple[str, str, str], place: AnswerPlace
+        self, dataset: str, index: int, shape: tuple[str, str, str], answer_place: AnswerPlace
     ) -> tuple[Demonstration, Marks]:
         perturbation, serializer, modality = shape
         shown = self._pool(dataset, perturbation)[index]
         show, marks = self._shows(dataset, perturbation, serializer, modality), Marks()
-        parts = asked_dataset(self._registry.datasets[dataset], place).prompt(
+        parts = asked_dataset(self._registry.datasets[dataset], answer_place).prompt(
             shown, lambda table: marks.mark(show(table))
         )
         return Demonstration(parts.source, shown.target), marks

@@ -376,14 +376,14 @@ def _modality(serializer: Serializer) -> str:
 
 
 def check_names(
-    kind: str, names: Iterable[str] | None, choices: Iterable[str], place: str = ""
+    kind: str, names: Iterable[str] | None, choices: Iterable[str], source: str = ""
 ) -> None:
     """Raise `UnknownNameError` for the first name that is not among the choices.
 
-    The message starts with `place`: the option or the dataset that contains the names.
+    The message starts with `source`: the option or the dataset that contains the names.
     """
     choices = dict.fromkeys(choices)
     for name in names or ():
         if name not in choices:
             message = unknown_name(kind, name, choices)
-            raise UnknownNameError(f"{place}: {message}" if place else message)
+            raise UnknownNameError(f"{source}: {message}" if source else message)

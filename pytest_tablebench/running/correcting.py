@@ -75,12 +75,12 @@ def folder_file(dataset: Dataset, folder: Path) -> CorrectionFile | None:
     from pytest_tablebench.datasets.folder.tables import FolderTables
 
     prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
-    place = f"{prefix}tablebench.toml, corrections"
+    location = f"{prefix}tablebench.toml, corrections"
     try:
         path = FolderTables(folder).path(dataset.corrections)
     except DataError as error:
-        raise SettingsError(f"{place}: {error}") from None
-    return CorrectionFile(path, f"{prefix}{dataset.corrections}", place, dataset.name)
+        raise SettingsError(f"{location}: {error}") from None
+    return CorrectionFile(path, f"{prefix}{dataset.corrections}", location, dataset.name)
 
 
 def correction_files(

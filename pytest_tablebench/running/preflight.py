@@ -74,11 +74,11 @@ def check_settings(
             )
 
 
-def check_threshold(place: str, value: object) -> None:
+def check_threshold(location: str, value: object) -> None:
     """Raise `SettingsError` for a threshold that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         label = shortened(repr(value), 40)
-        raise SettingsError(f"{place}: threshold takes a number from 0 to 1, not {label}")
+        raise SettingsError(f"{location}: threshold takes a number from 0 to 1, not {label}")
 
 
 def check_replay(runner: Runner) -> None:
@@ -194,10 +194,10 @@ def _check_metric(runner: Runner, name: str) -> None:
 def _check_named_metrics(runner: Runner, name: str) -> None:
     registry = runner.registry
     kinds = KINDS if registry.datasets[name].metric == "typed_answer" else ()
-    for metric, place in runner.named_metrics(name).items():
+    for metric, location in runner.named_metrics(name).items():
         if metric not in registry.metrics:
             metrics = (*kinds, *registry.metrics)
-            raise SettingsError(f"{place}: {unknown_name('metric', metric, metrics)}")
+            raise SettingsError(f"{location}: {unknown_name('metric', metric, metrics)}")
 
 
 def _check_modules(runner: Runner, name: str) -> None:

@@ -228,8 +228,8 @@ def asked_by(
 
     `texts` are printed prompts by name.
     """
-    place = answer_place(strategy, registry.strategies)
-    return asked_dataset(registry.datasets[dataset], place, texts)
+    form = answer_place(strategy, registry.strategies)
+    return asked_dataset(registry.datasets[dataset], form, texts)
 
 
 def converses(metric: object) -> bool:

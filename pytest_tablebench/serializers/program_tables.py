@@ -88,12 +88,12 @@ def columns_of(key: SameTable) -> Columns:
         [cell.strip() if isinstance(cell, str) else cell for cell in row] for row in table.rows
     )
 
-    def column(place: int) -> Iterator[str]:
-        cells = (row[place] for row in table.rows)
+    def column(index: int) -> Iterator[str]:
+        cells = (row[index] for row in table.rows)
         return ("" if cell is None else str(cell).strip() for cell in cells)
 
-    types = {name: _type(column(place)) for place, name in enumerate(names)}
-    examples = tuple(_examples(column(place)) for place in range(len(names)))
+    types = {name: _type(column(index)) for index, name in enumerate(names)}
+    examples = tuple(_examples(column(index)) for index in range(len(names)))
     file = SharedFile(written.getvalue().encode("utf-8", "replace"))
     return Columns(types, examples, len(table.rows), file)
 

@@ -214,8 +214,8 @@ class Cases:
         from pytest_tablebench.claims.gate_names import check_tests
         from pytest_tablebench.running.preflight import check_replay, check_threshold
 
-        for place, value in thresholds.items():
-            check_threshold(place, value)
+        for location, value in thresholds.items():
+            check_threshold(location, value)
         datasets = self.selection.datasets()
         if verdicts is not None:
             meant = "bench_gate" in self.settings.command_line_keys

@@ -96,13 +96,13 @@ class Worker(CaseRunner):
 
         freeze_garbage()
 
-    def _join(self, place: RunPlace) -> None:
+    def _join(self, run_place: RunPlace) -> None:
         """Connect to the controller's engine, and read the answers it collected from batches."""
         from pytest_tablebench.executors.local import Address
 
-        self._folders = {model: Path(path) for model, path in place.folders.items()}
-        if place.engine is not None:
-            address, runner = Address(*place.engine), self.cases.runner
+        self._folders = {model: Path(path) for model, path in run_place.folders.items()}
+        if run_place.engine is not None:
+            address, runner = Address(*run_place.engine), self.cases.runner
             runner.models.address = lambda: address
             runner.prefetch.size = max(4, 2 * self.settings.connections // self._worker_count)
         self.cases.refresh_store()

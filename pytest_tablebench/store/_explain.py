@@ -63,19 +63,19 @@ class Explainer:
         return f"{NOTHING}; of other cases of {request.model}: {nearest}" if nearest else NOTHING
 
     def _take(self, number: int, places: Sequence[int]) -> None:
-        for place in places:
-            data = self._layers[number].read(place)
+        for position in places:
+            data = self._layers[number].read(position)
             stored = _request_of(data)
             if stored is None:
                 continue
-            self._cases.setdefault(stored["case_id"], []).append((number, place))
+            self._cases.setdefault(stored["case_id"], []).append((number, position))
             setting = {**{name: stored[name] for name in SETTING}, "messages": []}
             settings = self._settings.setdefault(stored["model"], {})
             settings.setdefault(json.dumps(setting, sort_keys=True), setting)
 
     def _of_case(self, case_id: str) -> Iterator[dict[str, Any]]:
-        for number, place in self._cases.get(case_id, [])[:LOOKED_AT]:
-            stored = _request_of(self._layers[number].read(place))
+        for number, position in self._cases.get(case_id, [])[:LOOKED_AT]:
+            stored = _request_of(self._layers[number].read(position))
             if stored is not None:
                 yield stored
 

@@ -200,18 +200,18 @@ class Layer:
         """
         places = (self.index[key], *self._more.get(key, ())) if key in self.index else ()
         valid: list[tuple[int, dict[str, Any]]] = []
-        for place in sorted(places, key=self._order):
-            data = self.read(place, key.hex())
+        for position in sorted(places, key=self._order):
+            data = self.read(position, key.hex())
             if data is None:
-                self._forget(key, place)
+                self._forget(key, position)
             elif written_at(data) >= oldest:
-                valid.append((place, data))
+                valid.append((position, data))
         newer = [entry for entry in valid if replaces(entry[1])]
         return max(newer, key=lambda entry: written_at(entry[1]), default=next(iter(valid), None))
 
-    def read(self, place: int, key: str | None = None) -> dict[str, Any] | None:
+    def read(self, position: int, key: str | None = None) -> dict[str, Any] | None:
         """Return the content of the line at a place; None, with a warning, if it is damaged."""
-        number, offset = place >> OFFSET_BITS, place & OFFSET
+        number, offset = position >> OFFSET_BITS, position & OFFSET
         try:
             data = read_answer(read_line(self._file(number), offset))
             if key is not None and data["key"] != key:
@@ -227,18 +227,18 @@ class Layer:
             return None
         return data
 
-    def reject(self, key: bytes, place: int, why: str) -> None:
+    def reject(self, key: bytes, position: int, why: str) -> None:
         """Report and forget the entry that `find` returned, because its content is invalid."""
-        self._problem(place >> OFFSET_BITS, place & OFFSET, f"{why}; it is not served")
-        self._forget(key, place)
+        self._problem(position >> OFFSET_BITS, position & OFFSET, f"{why}; it is not served")
+        self._forget(key, position)
 
     def places(self) -> list[int]:
         """Return the places of all entries, in the order in which they are served."""
-        more = (place for places in self._more.values() for place in places)
+        more = (position for places in self._more.values() for position in places)
         ranks = {number: rank for rank, (_, number) in enumerate(sorted(self._numbers.items()))}
         return sorted(
             (*self.index.values(), *more),
-            key=lambda place: (ranks[place >> OFFSET_BITS], place & OFFSET),
+            key=lambda position: (ranks[position >> OFFSET_BITS], position & OFFSET),
         )
 
     def resolution(self, key: str) -> dict[str, Any] | None:
@@ -285,16 +285,16 @@ class Layer:
                 self._other(number, start + at, lines[at:end])
             at = end + 1
 
-    def _index(self, key: bytes, place: int) -> None:
+    def _index(self, key: bytes, position: int) -> None:
         if key in self.index:
-            self._more.setdefault(key, []).append(place)
+            self._more.setdefault(key, []).append(position)
         else:
-            self.index[key] = place
+            self.index[key] = position
         if self.added is not None:
-            self.added.append(place)
+            self.added.append(position)
 
-    def _forget(self, key: bytes, place: int) -> None:
-        left = [other for other in (self.index[key], *self._more.pop(key, ())) if other != place]
+    def _forget(self, key: bytes, position: int) -> None:
+        left = [other for other in (self.index[key], *self._more.pop(key, ())) if other != position]
         if not left:
             del self.index[key]
             return
@@ -313,8 +313,8 @@ class Layer:
         if older is None or rank > older[0]:
             self._resolutions[data["key"]] = (rank, data["resolution"])
 
-    def _order(self, place: int) -> tuple[str, int]:
-        return self._segments[place >> OFFSET_BITS].path.name, place & OFFSET
+    def _order(self, position: int) -> tuple[str, int]:
+        return self._segments[position >> OFFSET_BITS].path.name, position & OFFSET
 
     def _file(self, number: int) -> int:
         file = self._files.get(number)

@@ -123,11 +123,11 @@ class Store:
         with self._lock:
             for layer in self._layers:
                 while (entry := layer.find(raw, oldest)) is not None:
-                    place, data = entry
+                    position, data = entry
                     try:
                         return read(data)
                     except BadLine as error:
-                        layer.reject(raw, place, str(error))
+                        layer.reject(raw, position, str(error))
         return None
 
     def __contains__(self, key: str) -> bool:

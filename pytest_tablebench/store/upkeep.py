@@ -99,8 +99,8 @@ def survey(folder: Path) -> Survey:
     with closing(Layer(inside if inside.is_dir() else folder, counts.problems.append)) as layer:
         layer.refresh(opening=True)
         counts.keys = len(layer.index)
-        for place in layer.places():
-            data = layer.read(place)
+        for position in layer.places():
+            data = layer.read(position)
             if data is None:
                 counts.damaged += 1
                 continue

@@ -49,7 +49,7 @@ def asked_about(
     for task in tasks:
         replies = _Replies(task.compat)
         answer = yield from _asked_about_one(strategy, task, form, retries, replies)
-        facts |= {step_count + place: values for place, values in answer.facts.items()}
+        facts |= {step_count + step: values for step, values in answer.facts.items()}
         step_count += replies.count
         answers.append(answer)
     if len(answers) == 1:

@@ -68,13 +68,13 @@ def python_blocks(text: str) -> list[Block]:
 
 def _fenced(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield start and end of the text between each opening fence and the next fence."""
-    place = 0
-    while fence := opening.search(text, place):
+    position = 0
+    while fence := opening.search(text, position):
         end = text.find(FENCE, fence.end())
         if end < 0:
             return
         yield fence.end(), end
-        place = end + len(FENCE)
+        position = end + len(FENCE)
 
 
 def runnable(code: str, compat: Compat) -> str:
@@ -115,15 +115,15 @@ def _boxes(text: str) -> Iterator[str]:
             opened.append(mark.start())
         elif opened:
             closing[opened.pop()] = mark.start()
-    place = 0
-    while (start := text.find(_BOX, place)) >= 0:
+    position = 0
+    while (start := text.find(_BOX, position)) >= 0:
         brace = start + len(_BOX) - 1
         end = closing.get(brace)
         if end is None:
-            place = brace + 1
+            position = brace + 1
         else:
             yield text[brace + 1 : end]
-            place = end + 1
+            position = end + 1
 
 
 def _behind_result(text: str, compat: Compat) -> str:

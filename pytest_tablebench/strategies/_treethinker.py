@@ -257,23 +257,23 @@ class _Notes:
         if len(tables) == 1 and tables[0].is_structured:
             self.parts[TREE_F1] = self.tree.f1(true_tree(tables[0]))
 
-    def read_alignment(self, reply: str, place: int) -> Alignment:
+    def read_alignment(self, reply: str, step: int) -> Alignment:
         """Read which headers the keywords mean."""
         self.alignment = read_alignment(reply)
-        self._keep(self.alignment.keywords, place)
+        self._keep(self.alignment.keywords, step)
         if self.alignment.keywords:
-            self._facts[place]["headers"] = list(self.alignment.named)
+            self._facts[step]["headers"] = list(self.alignment.named)
         return self.alignment
 
-    def read_keywords(self, reply: str, place: int) -> None:
+    def read_keywords(self, reply: str, step: int) -> None:
         """Read the keywords that the steps ask for."""
-        self._keep(read_keywords(reply), place)
+        self._keep(read_keywords(reply), step)
 
-    def _keep(self, keywords: tuple[str, ...], place: int) -> None:
+    def _keep(self, keywords: tuple[str, ...], step: int) -> None:
         if not keywords:
             self.flags.append("no_keywords")
             return
-        self._facts[place] = {"keywords": list(keywords)}
+        self._facts[step] = {"keywords": list(keywords)}
         if self.tree is not None:
             share = share_of_headers(keywords, self.tree)
             if share is not None:

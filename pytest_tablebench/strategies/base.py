@@ -182,10 +182,10 @@ def named_strategy(
 
 def answer_place(text: str, strategies: Mapping[str, Strategy]) -> AnswerPlace:
     """Return a strategy's answer place; `reply` for an unknown strategy."""
-    place: AnswerPlace = getattr(
+    kind: AnswerPlace = getattr(
         strategies.get(text.partition("[")[0].strip()), "answer_place", "reply"
     )
-    return place
+    return kind
 
 
 def rounds_of(text: str, strategies: Mapping[str, Strategy]) -> tuple[int, int] | None:

@@ -209,8 +209,8 @@ def _decimals(tokens: Sequence[Token]) -> int:
     return 0
 
 
-def _next_letter(tokens: Sequence[Token], place: int) -> str:
-    rest = (token.text[0] for token in tokens[place + 1 :] if token.kind in {"date", "elapsed"})
+def _next_letter(tokens: Sequence[Token], index: int) -> str:
+    rest = (token.text[0] for token in tokens[index + 1 :] if token.kind in {"date", "elapsed"})
     return next(rest, "")
 
 

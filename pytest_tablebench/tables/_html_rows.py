@@ -280,26 +280,26 @@ class _Reader:
         shown_types = {NavigableString, CData, RubyTextString}
         stack = [(_Context(self._look, self._look), iter(self._table.contents))]
         while stack:
-            place, children = stack[-1]
+            context, children = stack[-1]
             child = next(children, None)
             if child is None:
-                self._add(place.closing, place)
+                self._add(context.closing, context)
                 stack.pop()
             elif isinstance(child, Tag):
-                stack.append((self._inside(child, place), iter(child.contents)))
-            elif type(child) in shown_types and not place.look.is_invisible:
-                self._add_text(_MARKS.sub("", str(child)), place)
+                stack.append((self._inside(child, context), iter(child.contents)))
+            elif type(child) in shown_types and not context.look.is_invisible:
+                self._add_text(_MARKS.sub("", str(child)), context)
         return self._rows
 
-    def _inside(self, node: bs4.Tag, place: _Context) -> _Context:
+    def _inside(self, node: bs4.Tag, context: _Context) -> _Context:
         """Start an element, and return the context of its children."""
-        if place.is_inner or node.name not in {"thead", "tbody", "tfoot", "tr", "td", "th"}:
-            return self._inside_cell(node, place)
+        if context.is_inner or node.name not in {"thead", "tbody", "tfoot", "tr", "td", "th"}:
+            return self._inside_cell(node, context)
         self._cell = None
         if node.name == "tr":
-            look = self._row_look = self._looks.of(node, place.group_look)
-            self._start_row(place.group)
-            return place._replace(look=look, cell=None)
+            look = self._row_look = self._looks.of(node, context.group_look)
+            self._start_row(context.group)
+            return context._replace(look=look, cell=None)
         if node.name in {"td", "th"}:
             if self._row_look is None:
                 raise TableError(f"{self._where}: a <{node.name}> is outside of any <tr>")
@@ -307,9 +307,9 @@ class _Reader:
             if not look.is_hidden:
                 self._cell = ShownCell(node)
                 self._rows[-1].cells.append(self._cell)
-            place = place._replace(look=look, cell=self._cell)
-            self._add(_STRUCK if look.is_struck else "", place)
-            return place
+            context = context._replace(look=look, cell=self._cell)
+            self._add(_STRUCK if look.is_struck else "", context)
+            return context
         look = self._looks.of(node, self._look)
         return _Context(look, look, node)
 
@@ -319,8 +319,8 @@ class _Reader:
         self._group = group
         self._rows.append(ShownRow([], "" if group is None else group.name, self._number))
 
-    def _inside_cell(self, node: bs4.Tag, place: _Context) -> _Context:
-        item, outer = place.item, place.look
+    def _inside_cell(self, node: bs4.Tag, context: _Context) -> _Context:
+        item, outer = context.item, context.look
         look = self._looks.of(node, outer)
         kind = _ITEMS.get(node.name, "")
         if item is not None and (kind == item[0] or (item[0] == "p" and look.is_block)):
@@ -328,27 +328,27 @@ class _Reader:
             look = self._looks.of(node, outer)
         if kind or look.is_block:
             item = (kind, outer) if kind else None
-        is_inner = place.is_inner or node.name == "table"
-        opening, closing = _marks(node, place.look, look)
-        place = place._replace(look=look, is_inner=is_inner, closing=closing, item=item)
-        if place.cell is None or look.is_hidden:
-            return place._replace(closing="")
-        self._add(opening, place)
-        place.cell.is_link |= node.name == "a" and node.has_attr("href")
-        place.cell.is_bold |= node.name in {"b", "strong"} and not place.cell.has_text
-        return place
+        is_inner = context.is_inner or node.name == "table"
+        opening, closing = _marks(node, context.look, look)
+        context = context._replace(look=look, is_inner=is_inner, closing=closing, item=item)
+        if context.cell is None or look.is_hidden:
+            return context._replace(closing="")
+        self._add(opening, context)
+        context.cell.is_link |= node.name == "a" and node.has_attr("href")
+        context.cell.is_bold |= node.name in {"b", "strong"} and not context.cell.has_text
+        return context
 
-    def _add(self, text: str, place: _Context) -> None:
-        if text and place.cell is not None and place.cell is self._cell:
-            place.cell.parts.append(text)
+    def _add(self, text: str, context: _Context) -> None:
+        if text and context.cell is not None and context.cell is self._cell:
+            context.cell.parts.append(text)
 
-    def _add_text(self, text: str, place: _Context) -> None:
-        if place.look.is_hidden:
+    def _add_text(self, text: str, context: _Context) -> None:
+        if context.look.is_hidden:
             return
-        if place.look.keeps_line_ends:
+        if context.look.keeps_line_ends:
             text = re.sub(r"\r\n?|\n", _BREAK, text)
-        if place.look.keeps_blanks:
+        if context.look.keeps_blanks:
             text = re.sub("[ \t]", _BLANK, text)
-        self._add(text, place)
-        if place.cell is not None and text.strip():
-            place.cell.has_text = True
+        self._add(text, context)
+        if context.cell is not None and text.strip():
+            context.cell.has_text = True

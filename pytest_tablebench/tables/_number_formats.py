@@ -221,19 +221,19 @@ def _placed_whole(
 ) -> dict[int, str]:
     """Return the text at each place before the point; the first place has all further digits."""
     written, count = {}, 0
-    for place in reversed(places):
-        if digits and place == places[0]:
+    for index in reversed(places):
+        if digits and index == places[0]:
             taken, digits = digits, ""
         elif digits:
             taken, digits = digits[-1], digits[:-1]
         else:
-            taken = {"0": "0", "?": " ", "#": ""}[tokens[place].text]
+            taken = {"0": "0", "?": " ", "#": ""}[tokens[index].text]
         text = ""
         for digit in reversed(taken):
             separator = "," if is_grouped and count and count % 3 == 0 and digit != " " else ""
             text = digit + separator + text
             count += 1
-        written[place] = text
+        written[index] = text
     return written
 
 
@@ -248,9 +248,9 @@ def _placed_decimals(digits: str, places: Sequence[int], tokens: Sequence[Token]
     }
 
 
-def _scientific(value: Decimal, tokens: Sequence[Token], place: int) -> str:
+def _scientific(value: Decimal, tokens: Sequence[Token], index: int) -> str:
     """Return `1.5E+03`; the exponent is a multiple of the number of digits before the point."""
-    mantissa, exponent = tokens[:place], tokens[place + 1 :]
+    mantissa, exponent = tokens[:index], tokens[index + 1 :]
     whole, decimals, _, _ = _split(mantissa)
     step = max(1, len(whole))
     power = 0
@@ -258,18 +258,18 @@ def _scientific(value: Decimal, tokens: Sequence[Token], place: int) -> str:
         power = value.adjusted() // step * step
         if _rounded(value.scaleb(-power), len(decimals)).adjusted() >= step:
             power += step
-    sign = "-" if power < 0 else "+" if "+" in tokens[place].text else ""
+    sign = "-" if power < 0 else "+" if "+" in tokens[index].text else ""
     width = sum(token.kind == "digit" for token in exponent)
     rest = "".join(token.text for token in exponent if token.kind not in {"digit", "comma"})
     return f"{_decimal(value.scaleb(-power), mantissa)}E{sign}{abs(power):0{width}d}{rest}"
 
 
-def _fraction(value: Decimal, tokens: Sequence[Token], place: int) -> str:
+def _fraction(value: Decimal, tokens: Sequence[Token], index: int) -> str:
     """Return `1 1/2`; the part after `/` limits or fixes the denominator."""
-    below = [token.text for token in tokens[place + 1 :] if token.kind == "digit"]
-    fixed = "".join(t.text for t in tokens[place + 1 :] if t.kind == "literal").strip()
+    below = [token.text for token in tokens[index + 1 :] if token.kind == "digit"]
+    fixed = "".join(t.text for t in tokens[index + 1 :] if t.kind == "literal").strip()
     # The numerator's digits end at `/`; digits before a blank belong to the whole number.
-    start = place
+    start = index
     while start and tokens[start - 1].kind == "digit":
         start -= 1
     has_whole = any(token.kind == "digit" for token in tokens[:start])

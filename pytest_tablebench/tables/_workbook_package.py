@@ -136,16 +136,16 @@ class _Checked:
         for match in _RANGE.finditer(text):
             kind, attributes = _RANGES[match[1]], match[2]
             reference = _REFERENCE.search(attributes)
-            place = attributes.strip().decode("ascii", "replace")[:60]
+            cells = attributes.strip().decode("ascii", "replace")[:60]
             if reference is None:
-                raise TableError(f"{where}: {kind} {place!r} cannot be read")
+                raise TableError(f"{where}: {kind} {cells!r} cannot be read")
             left, top, right, bottom = (reference[number] for number in (1, 2, 3, 4))
             rows = abs(int(bottom or top) - int(top)) + 1
             columns = abs(_number(right or left) - _number(left)) + 1
             self._covered += rows * columns
             if rows > MAX_LINES or columns > MAX_COLUMNS or self._covered > MAX_COVERED:
                 raise TableError(
-                    f"{where}: {kind} {place} cover {rows:,} x {columns:,} cells, "
+                    f"{where}: {kind} {cells} cover {rows:,} x {columns:,} cells, "
                     f"{self._covered:,} with those before; at most {MAX_COVERED:,} are read"
                 )
 
@@ -222,10 +222,12 @@ def restore_texts(workbook: Workbook) -> None:
 def _marked_text(runs: CellRichText) -> str:
     """Return a formatted text with the marks of raised, lowered and struck parts."""
     text = ""
-    for (place, is_struck), group in groupby(runs, _format):
+    for (position, is_struck), group in groupby(runs, _format):
         part = "".join(map(str, group))
-        if place in {"superscript", "subscript"}:
-            part = apart(partial(raised if place == "superscript" else lowered, before=text), part)
+        if position in {"superscript", "subscript"}:
+            part = apart(
+                partial(raised if position == "superscript" else lowered, before=text), part
+            )
         text += apart(struck, part) if is_struck else part
     return text
 

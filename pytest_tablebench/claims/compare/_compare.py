@@ -280,14 +280,16 @@ def _configurations(
         {(key.dataset, key.names) for key in run.places if key.repeat == 1} for run in (old, new)
     )
     all_parts = [part for parts in datasets.values() for part in parts]
-    order = {part.dataset: place for place, part in enumerate(all_parts)}
+    order = {part.dataset: position for position, part in enumerate(all_parts)}
     tables = {part.dataset: part.tables for part in all_parts}
     changes: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
     for pair in pairs:
         if pair.has_both_answers and pair.key.repeat == 1:
-            place = pair.key.dataset, pair.key.names
-            changes.setdefault(place, {})[pair.key.example] = pair.change
-    for dataset, cell in sorted(before & after, key=lambda place: (order[place[0]], *place)):
+            position = pair.key.dataset, pair.key.names
+            changes.setdefault(position, {})[pair.key.example] = pair.change
+    for dataset, cell in sorted(
+        before & after, key=lambda position: (order[position[0]], *position)
+    ):
         change_of, table_of = changes.get((dataset, cell), {}), tables[dataset] or {}
         signs = list(change_of.values())
         counts = len(signs), signs.count(1), signs.count(-1)

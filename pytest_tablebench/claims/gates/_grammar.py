@@ -112,21 +112,21 @@ def parse_gate(text: str | Gate) -> Gate:
         return text
     if not text.strip():
         raise SettingsError(f"a gate is empty; write for example {EXAMPLE!r}")
-    place = _operator(text)
-    if place < 0:
+    position = _operator(text)
+    if position < 0:
         raise _error(text, len(text.rstrip()), "`>=` or `<=` and a bound are missing")
-    operator = text[place : place + 2]
+    operator = text[position : position + 2]
     if operator not in (">=", "<="):
-        raise _error(text, place, "a gate compares with `>=` or `<=`")
-    scope, filters, tags, measure = _left(text, place)
+        raise _error(text, position, "a gate compares with `>=` or `<=`")
+    scope, filters, tags, measure = _left(text, position)
     scope, corrected = _view(text, scope)
     if (scope == "run") != (measure == "cost"):
         raise _error(text, 0, "cost is measured for the whole run only: `run.cost <= 20`")
     scope, check = _check_name(text, scope, measure)
-    bound, baseline = _bound(text, place + 2)
+    bound, baseline = _bound(text, position + 2)
     claim = scope, filters, measure, operator == ">=", bound, baseline
     gate = Gate(*claim, " ".join(text.split()), check, tags, corrected)
-    _check_range(gate, text, place + 2)
+    _check_range(gate, text, position + 2)
     return gate
 
 
@@ -185,24 +185,24 @@ def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
 def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Split `SCOPE{TAG=VALUE}{TAG=VALUE}`; a value may contain anything but a brace."""
     depth, start = 0, len(left)
-    for place, mark in enumerate(left):
+    for position, mark in enumerate(left):
         depth += (mark == "[") - (mark == "]")
         if mark == "{" and depth == 0:
-            start = place
+            start = position
             break
     tags: dict[str, str] = {}
-    place = start
-    while place < len(left):
-        group = _TAG.match(left, place)
+    position = start
+    while position < len(left):
+        group = _TAG.match(left, position)
         tag, _, value = (group[1] if group else "").partition("=")
         if group is None or not (tag.strip() and value.strip()) or tag.strip() in tags:
             raise _error(
                 text,
-                place,
+                position,
                 "braces contain one tag and its value, each tag once: `{structure=merged}`",
             )
         tags[tag.strip()] = value.strip()
-        place = group.end()
+        position = group.end()
     return left[:start].rstrip(), tuple(sorted(tags.items()))
 
 
@@ -280,19 +280,19 @@ def _bound(text: str, start: int) -> tuple[float, bool]:
     return (-value if sign == "-" and value else value), bool(baseline)
 
 
-def _check_range(gate: Gate, text: str, place: int) -> None:
+def _check_range(gate: Gate, text: str, position: int) -> None:
     if gate.measure == "cost":
         if gate.bound < 0 and not gate.baseline:
-            raise _error(text, place, "the bound of a cost is in dollars, 0 or more")
+            raise _error(text, position, "the bound of a cost is in dollars, 0 or more")
     elif gate.is_use:
         if gate.bound < 0 and not gate.baseline:
-            raise _error(text, place, "the bound is a number of turns or calls, 0 or more")
+            raise _error(text, position, "the bound is a number of turns or calls, 0 or more")
     elif not -1 <= gate.bound <= 1 or (gate.bound < 0 and not gate.baseline):
-        raise _error(text, place, "the bound is a share from 0 to 1; write 45 % or 0.45 for 45")
+        raise _error(text, position, "the bound is a share from 0 to 1; write 45 % or 0.45 for 45")
 
 
-def _error(text: str, place: int, message: str) -> SettingsError:
-    return SettingsError(f"{_prefix(text)}at character {place + 1}: {message}")
+def _error(text: str, position: int, message: str) -> SettingsError:
+    return SettingsError(f"{_prefix(text)}at character {position + 1}: {message}")
 
 
 def _prefix(text: str) -> str:

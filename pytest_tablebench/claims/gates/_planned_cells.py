@@ -79,35 +79,35 @@ class PlannedCells:
 
     def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
         """Add a record and return its place; None if it is not planned or already added."""
-        place = self.places.get(key_of(record))
-        if place is None or self.sides[place[0]].is_asked[place[1:]]:
+        cell = self.places.get(key_of(record))
+        if cell is None or self.sides[cell[0]].is_asked[cell[1:]]:
             return None
-        side = self.sides[place[0]]
-        side.is_asked[place[1:]] = True
+        side = self.sides[cell[0]]
+        side.is_asked[cell[1:]] = True
         score = getattr(record, "score", None)
         if score is not None:
-            side.scores[place[1:]] = score
+            side.scores[cell[1:]] = score
             passed = getattr(record, "passed", None)
-            side.passed[place[1:]] = np.nan if passed is None else bool(passed)
+            side.passed[cell[1:]] = np.nan if passed is None else bool(passed)
             if side.answers is not None:
-                side.answers[place[1:]] = answer
+                side.answers[cell[1:]] = answer
         for field in ("checks", "parts"):
             arrays = getattr(side, field)
             tags = (getattr(record, field, None) or {}) if arrays else {}
             for name in arrays.keys() & tags.keys():
-                arrays[name][place[1:]] = np.nan if tags[name] is None else tags[name]
+                arrays[name][cell[1:]] = np.nan if tags[name] is None else tags[name]
         for name in (getattr(record, "tallies", None) or {}).keys() & side.tallies.keys():
-            side.tallies[name][place[1:]] = 1.0
+            side.tallies[name][cell[1:]] = 1.0
         if side.answer_marks is not None:
-            side.answer_marks[place[1:]] = getattr(record, "answer_mark", None) or 0
+            side.answer_marks[cell[1:]] = getattr(record, "answer_mark", None) or 0
         cluster = getattr(record, "cluster", None)
         if cluster:
-            side.clusters[place[1]] = cluster  # type: ignore[index]
+            side.clusters[cell[1]] = cluster  # type: ignore[index]
         if side.tags:
             tags = getattr(record, "tags", None) or {}
             for tag, column in side.tags.items():
-                column[place[1]] = tags.get(tag, column[place[1]])  # type: ignore[index]
-        return place
+                column[cell[1]] = tags.get(tag, column[cell[1]])  # type: ignore[index]
+        return cell
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
         """Return the records so far; with `masks` only these cells, and without answers.

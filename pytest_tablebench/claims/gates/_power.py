@@ -185,9 +185,9 @@ def _plan(
     latest = "the two latest runs" if gate.baseline else "the latest run"
     mark = "; spread assumed" if known_spreads is None else f"; spread of {latest}"
     change = "drop" if gate.at_least else "rise"
-    place = "the bound"
+    limit = "the bound"
     if gate.baseline:
-        place = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
+        limit = "the baseline" if abs(gate.bound) < 1e-9 else "the margin"
     correlated = (
         part.design > 1 and not is_by_table
         for (_, is_by_table), part in zip(spreads, parts, strict=True)
@@ -200,11 +200,11 @@ def _plan(
     if drop > room:
         text = (
             f"too few examples to fail: it detects a {change} of {100 * drop:.1f} points in 80 % "
-            f"of runs, but only {100 * room:.1f} are possible beyond {place} {basis}; plan more "
+            f"of runs, but only {100 * room:.1f} are possible beyond {limit} {basis}; plan more "
             f"examples (--bench-limit)"
         )
         return result(None, s_d, known_spreads is None, text)
-    text = f"detects a {change} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
+    text = f"detects a {change} of {100 * drop:.1f} points beyond {limit} in 80 % of runs {basis}"
     return result(drop, s_d, known_spreads is None, text)
 
 

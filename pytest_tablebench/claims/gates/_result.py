@@ -192,21 +192,21 @@ def correct(
     The p-value of a gate evaluated at an error other than `tail` is scaled to `tail`. `size` is
     the number of gates to correct for, by default those of `evaluated`.
     """
-    family = [place for place, entry in enumerate(evaluated) if not entry.gate.counted]
+    family = [index for index, entry in enumerate(evaluated) if not entry.gate.counted]
     size = len(family) if size is None else size
     if size < 2:
         return list(evaluated)
     scaled = []
-    for place in family:
-        p = evaluated[place].result.p
-        scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[place].tail))
+    for index in family:
+        p = evaluated[index].result.p
+        scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[index].tail))
     corrected = list(evaluated)
-    for place, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
-        result = evaluated[place].result
+    for index, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
+        result = evaluated[index].result
         if result.state == "fails" and not is_rejected:
             text = f"fails alone, but not after the correction for {size} gates (Holm)"
             result = replace(result, state="undecided", holm_marked=True, reason=text)
         elif result.state == "fails":
             result = replace(result, needs="", n_needed=None)
-        corrected[place] = replace(evaluated[place], result=result)
+        corrected[index] = replace(evaluated[index], result=result)
     return corrected

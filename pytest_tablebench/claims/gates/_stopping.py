@@ -144,7 +144,7 @@ class StoppingRule:
     @property
     def decided(self) -> dict[str, State]:
         """The state of each decided gate, by its text, without gates on counts and cost."""
-        return {self.gates[place].text: result.state for place, result in self._results.items()}
+        return {self.gates[index].text: result.state for index, result in self._results.items()}
 
     @property
     def all_decided(self) -> bool:
@@ -156,11 +156,11 @@ class StoppingRule:
     def feed(self, record: Any) -> None:
         """Add a record of the run; ignore unplanned and repeated ones."""
         # Answers are needed only for the comparison with a baseline.
-        place = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
-        if place is None:
+        cell = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
+        if cell is None:
             return
         self.n_asked += 1
-        self._left[int(self.steps[place[0]][place[1:]])] -= 1
+        self._left[int(self.steps[cell[0]][cell[1:]])] -= 1
         while self.done < self.n_steps and not self._left[self.done + 1]:
             self.done += 1
             self._finish_step()
@@ -210,7 +210,7 @@ class StoppingRule:
         """Decide the gates that can be decided after pass `done`."""
         if self.done not in LOOKS or self.done == self.n_steps:
             return
-        places = [place for place in self._open() if _may_be_early(self.gates[place])]
+        places = [index for index in self._open() if _may_be_early(self.gates[index])]
         tails = [EARLY * self.alpha / 2] * len(places)
         note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
         self._settle(places, self.scopes(self.planned_cells.seen(self.masks)), tails, note)
@@ -228,7 +228,7 @@ class StoppingRule:
     def _last_look(self) -> None:
         """Judge the open gates after all planned cases."""
         places = self._open()
-        tails = [self._tail(self.gates[place]) for place in places]
+        tails = [self._tail(self.gates[index]) for index in places]
         note = f"Decided after all {self.n_steps} passes."
         self._settle(places, self.scopes(self.planned_cells.seen()), tails, note)
 
@@ -236,10 +236,10 @@ class StoppingRule:
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
     ) -> None:
         """Judge some gates on the records so far, and keep the decisions, which are final."""
-        for place, evaluated in zip(places, self._look(places, scopes, tails), strict=True):
+        for index, evaluated in zip(places, self._look(places, scopes, tails), strict=True):
             result = evaluated.result
             if result.state != "undecided":
-                self._results[place] = replace(result, notes=(*result.notes, note))
+                self._results[index] = replace(result, notes=(*result.notes, note))
 
     def scopes(self, new: Sides) -> Scopes:
         """Return the scopes of the run so far and of the baseline."""
@@ -270,7 +270,7 @@ class StoppingRule:
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
         """Judge some gates on the records so far, corrected for the number of gates."""
-        pairs = zip([self.gates[place] for place in places], tails, strict=True)
+        pairs = zip([self.gates[index] for index in places], tails, strict=True)
         evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, t), t) for gate, t in pairs]
         failed = sum(result.state == "fails" for result in self._results.values())
         family = sum(not gate.counted for gate in self.gates) - failed

@@ -125,12 +125,12 @@ def _contents(
     ) as process:
         if process.stdin is None or process.stdout is None:
             return
-        for place, run, summary in runs:
+        for source, run, summary in runs:
             try:
                 texts = [_content(process.stdin, process.stdout, blob) for blob in (run, summary)]
             except OSError as error:  # git has ended
                 raise SettingsError(f"git: {error}") from None
-            yield place, texts[0], texts[1]
+            yield source, texts[0], texts[1]
 
 
 def _content(requests: IO[bytes], replies: IO[bytes], blob: Blob) -> bytes:
@@ -188,8 +188,8 @@ def read_places_of_runs(places: Iterable[str], *, repository: Path) -> tuple[lis
     """
     runs: dict[str, Run] = {}
     problems: list[str] = []
-    for place in dict.fromkeys(places):
-        for name, run_text, summary_text in _files(place, repository, problems):
+    for source in dict.fromkeys(places):
+        for name, run_text, summary_text in _files(source, repository, problems):
             digest = hashlib.sha256(run_text + b"\0" + summary_text).hexdigest()
             try:
                 runs.setdefault(digest, _run(name, run_text, summary_text))
@@ -198,9 +198,9 @@ def read_places_of_runs(places: Iterable[str], *, repository: Path) -> tuple[lis
     return sorted(runs.values(), key=lambda run: (run.facts.started, run.path)), problems
 
 
-def _run(place: str, run_text: bytes, summary_text: bytes) -> Run:
+def _run(source: str, run_text: bytes, summary_text: bytes) -> Run:
     """Return the run with these two files; its summary is the written one."""
-    run = Run(Path(place), RunFacts.from_text(run_text, RUN))
+    run = Run(Path(source), RunFacts.from_text(run_text, RUN))
     summary = dict(entries_of_file(summary_text, SUMMARY))
     if not mapping(run.once("summary", lambda: summary), "benchmarks"):
         raise DataError(f"{SUMMARY} has no benchmarks, so there is no figure to show")
@@ -208,18 +208,18 @@ def _run(place: str, run_text: bytes, summary_text: bytes) -> Run:
     return run
 
 
-def _files(place: str, repository: Path, problems: list[str]) -> Iterator[Files]:
-    if not place.startswith(BRANCH):
-        yield from _files_on_disk(Path(place), problems)
+def _files(source: str, repository: Path, problems: list[str]) -> Iterator[Files]:
+    if not source.startswith(BRANCH):
+        yield from _files_on_disk(Path(source), problems)
         return
     try:
-        yield from files_of_branch(place.removeprefix(BRANCH), repository, problems)
+        yield from files_of_branch(source.removeprefix(BRANCH), repository, problems)
     except SettingsError as error:
         problems.append(str(error))
 
 
-def _files_on_disk(place: Path, problems: list[str]) -> Iterator[Files]:
-    search = search_runs(place)
+def _files_on_disk(searched: Path, problems: list[str]) -> Iterator[Files]:
+    search = search_runs(searched)
     problems += search.problems
     for folder in search.runs:
         try:

@@ -58,14 +58,14 @@ def _place(source: RunFacts) -> tuple[int, int] | None:
 
 def number_of(source: RunFacts) -> int | None:
     """Return the number of a part; None for a run that was not split."""
-    place = _place(source)
-    return None if place is None else place[0]
+    shard = _place(source)
+    return None if shard is None else shard[0]
 
 
 def _split(run: Run) -> int | None:
     """Return the number of parts of a run; None if it was not split."""
     try:
-        splits = {place and place[1] for place in map(_place, sources_of(run))}
+        splits = {shard and shard[1] for shard in map(_place, sources_of(run))}
     except ValueError as error:
         raise _broken(run, str(error)) from None
     if len(splits) != 1:

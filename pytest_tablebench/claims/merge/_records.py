@@ -59,8 +59,8 @@ class MergedRecords:
         self.overlapping = self.unanswered = 0
         unlike: dict[str, tuple[int, int]] = {}
         for number, folder in enumerate(folders):
-            for place, new in _records(folder):
-                new.part, new.place = number, place
+            for offsets, new in _records(folder):
+                new.part, new.place = number, offsets
                 earlier = self._kept.setdefault(new.case_id, new)
                 if earlier is new:
                     continue
@@ -170,11 +170,11 @@ class MergedLabels:
         contradictions = []
         for folder in folders:
             for label in read_labels(folder):
-                place, earlier = merged.setdefault(label.key, (folder, label))
+                source, earlier = merged.setdefault(label.key, (folder, label))
                 if earlier.label != label.label:
                     contradictions.append(
                         f"{label.person} on {label.case_id}: "
-                        f"{earlier.label:g} in {place} and {label.label:g} in "
+                        f"{earlier.label:g} in {source} and {label.label:g} in "
                         f"{folder}"
                     )
                 elif earlier.weight is None:

@@ -125,7 +125,7 @@ class Examples:
     def size(self) -> int:
         """The number of cells in the complete grid of these examples."""
         columns = np.flatnonzero(self.is_asked.any(axis=0))
-        cells = [self.configurations[place] for place in columns]
+        cells = [self.configurations[column] for column in columns]
         return grid_size(len(self), self.axes, cells)
 
     def only(self, rows: Sequence[int]) -> Examples:
@@ -184,11 +184,11 @@ def by_tag(
         counts = Counter(value for column in columns for value in column if value)
         ranked = sorted(counts, key=lambda value: (-counts[value], value))
         shown, others = sorted(ranked[:MOST]), ranked[MOST:]
-        place = {value: value for value in shown} | dict.fromkeys(others)
+        row_of = {value: value for value in shown} | dict.fromkeys(others)
         rows: dict[str | None, list[list[int]]] = {}
         for number, column in enumerate(columns):
             for row, value in enumerate(column):
-                rows_of_value = rows.setdefault(place.get(value, ""), [[] for _ in columns])
+                rows_of_value = rows.setdefault(row_of.get(value, ""), [[] for _ in columns])
                 rows_of_value[number].append(row)
 
         def measures_of(key: str | None, rows: Any = rows) -> dict[str, Any]:

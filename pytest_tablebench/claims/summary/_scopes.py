@@ -307,8 +307,8 @@ def _prompt_read(table: ScoreColumns, dataset: int) -> dict[str, Any]:
         for column in columns
         if column is not None
     )
-    place = int(np.argmin(read / sent)) if len(read) else None
-    return {} if place is None else {"prompt_read": [int(read[place]), int(sent[place])]}
+    lowest = int(np.argmin(read / sent)) if len(read) else None
+    return {} if lowest is None else {"prompt_read": [int(read[lowest]), int(sent[lowest])]}
 
 
 def _reasons(table: ScoreColumns, dataset: int) -> dict[str, int]:

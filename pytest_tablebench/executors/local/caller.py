@@ -148,8 +148,8 @@ class Caller(asyncio.Protocol):
     def _find_server(self, lane: int, server: Sequence[str] | None) -> None:
         if server is not None and self._servers.get(lane) != server:
             self._servers[lane] = server
-            place = {"api_base": server[0], "api_key": server[1]}
-            self._models[lane] = self._model({**self._config["lanes"][lane], **place})
+            address = {"api_base": server[0], "api_key": server[1]}
+            self._models[lane] = self._model({**self._config["lanes"][lane], **address})
 
     async def start_calls(self) -> None:
         """Start the broker's calls, each a little after the one before.

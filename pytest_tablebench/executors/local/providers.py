@@ -40,7 +40,7 @@ class Reference:
 
     def find(self) -> Callable[..., Any]:
         """Import and return the function. Errors of its module propagate."""
-        sys.path.extend(place for place in self.path if place not in sys.path)
+        sys.path.extend(folder for folder in self.path if folder not in sys.path)
         if self.file is None:
             module = importlib.import_module(self.module)
         elif self.module in sys.modules:
@@ -64,7 +64,7 @@ def reference_of(make: object) -> Reference | None:
     """
     if getattr(make, "in_process", False):
         return None
-    path = tuple(str(Path(place).resolve()) for place in sys.path if place)
+    path = tuple(str(Path(folder).resolve()) for folder in sys.path if folder)
     declared = getattr(make, "reference", None)
     if declared is not None:
         module, colon, attribute = str(declared).partition(":")

@@ -77,8 +77,8 @@ def dataset_agreement(scores: Scores) -> dict[str, Any]:
     """
     names = [grid.dataset for grid in scores.grids]
     matrix: dict[str, dict[str, Figure]] = {name: {} for name in names}
-    for place, grid in enumerate(scores.grids):
-        for other in scores.grids[place:]:
+    for index, grid in enumerate(scores.grids):
+        for other in scores.grids[index:]:
             tau = _tau_b(grid.means, other.means)
             matrix[grid.dataset][other.dataset] = tau
             matrix[other.dataset][grid.dataset] = dict(tau)

@@ -70,7 +70,7 @@ class Draws:
         places, start = [], 0
         for grid in grids:
             order = self.params.get("example_order", {}).get(grid.dataset, grid.examples)
-            places_of = {name: start + place for place, name in enumerate(grid.examples)}
+            places_of = {name: start + index for index, name in enumerate(grid.examples)}
             places += _places(f"example_order[{grid.dataset}]", order, places_of)
             start += len(grid.examples)
         if rows is None:
@@ -158,7 +158,7 @@ def _raters_of(
 
 
 def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(names)}
     counts = np.zeros((len(drawn), len(names)))
     for row, chosen in zip(counts, drawn, strict=True):
         np.add.at(row, _places(where, chosen, places), 1.0)

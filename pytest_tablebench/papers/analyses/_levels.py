@@ -209,8 +209,8 @@ def performance_spread(scores: Scores) -> dict[str, Any]:
         for grid in scores.grids
     ]
     spreads: dict[str, Any] = {}
-    for place, model in enumerate(scores.models):
-        columns = zip(*(table[place].tolist() for table in by_dataset), strict=True)
+    for index, model in enumerate(scores.models):
+        columns = zip(*(table[index].tolist() for table in by_dataset), strict=True)
         values = [sum(column) / len(column) for column in columns]
         if len(names) < 2:
             spreads[model] = figure(None, "fewer than two configurations are in every dataset")

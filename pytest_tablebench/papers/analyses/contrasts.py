@@ -55,8 +55,8 @@ def _win_rates(
     for grid in scores.grids:
         wins = _wins(grid, axis, share=share, inside=inside)
         by_dataset[grid.dataset] = wins.figure(names, slice(None))
-        for place, model in enumerate(scores.models):
-            by_model[model][grid.dataset] = wins.figure(names, slice(place, place + 1))
+        for index, model in enumerate(scores.models):
+            by_model[model][grid.dataset] = wins.figure(names, slice(index, index + 1))
     return {
         "by_model_dataset": by_model,
         "by_model": {model: plain_mean(parts) for model, parts in by_model.items()},
@@ -141,15 +141,15 @@ def _changes(grid: ScoreGrid) -> tuple[list[str], Floats]:
 
     A difference is NaN if one of its two cells is missing; in a dataset without baseline all are.
     """
-    places = [place for place, name in enumerate(grid.perturbations) if name != BASELINE]
+    places = [index for index, name in enumerate(grid.perturbations) if name != BASELINE]
     if BASELINE in grid.perturbations:
-        place = grid.perturbations.index(BASELINE)
-        changes = grid.scores[..., places] - grid.scores[..., place : place + 1]
+        index = grid.perturbations.index(BASELINE)
+        changes = grid.scores[..., places] - grid.scores[..., index : index + 1]
     else:
         changes = np.full((*grid.scores.shape[:3], len(places)), np.nan)
     by_perturbation = np.moveaxis(changes, 3, 1)
     shape = (changes.shape[0], len(places), changes.shape[1] * changes.shape[2])
-    return [grid.perturbations[place] for place in places], by_perturbation.reshape(shape)
+    return [grid.perturbations[index] for index in places], by_perturbation.reshape(shape)
 
 
 def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:

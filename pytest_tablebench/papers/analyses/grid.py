@@ -106,7 +106,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
             f"dataset {dataset}: {case} occurs more than once; "
             f"analyse the records of one run, {', '.join(modes)} and {last} at a time"
         )
-    altered = [place for place, name in enumerate(names["perturbation"]) if name in table.altered]
+    altered = [index for index, name in enumerate(names["perturbation"]) if name in table.altered]
     grids = []
     codes = {axis: cells.codes(axis) for axis in ("dataset", *_AXES)}
     for code, dataset in enumerate(names["dataset"]):
@@ -116,7 +116,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
             rows = plain if len(plain) else rows
         axis_places = [_places(codes[axis][rows]) for axis in _AXES[1:]]
         examples, serializers, perturbations = (
-            tuple(names[axis][place] for place in present)
+            tuple(names[axis][index] for index in present)
             for axis, (present, _) in zip(_AXES[1:], axis_places, strict=True)
         )
         shape = len(names["model"]), len(examples), len(serializers), len(perturbations)
@@ -162,8 +162,8 @@ def each(
     """Return one figure per name; each of `facts` has one integer per name."""
     columns = {fact: [int(entry) for entry in column] for fact, column in facts.items()}
     return {
-        name: figure(value, reason, **{fact: column[place] for fact, column in columns.items()})
-        for place, (name, value) in enumerate(zip(names, values, strict=True))
+        name: figure(value, reason, **{fact: column[index] for fact, column in columns.items()})
+        for index, (name, value) in enumerate(zip(names, values, strict=True))
     }
 
 

@@ -112,10 +112,10 @@ def _result(name: str, title: str, record: Record, start: int, **facts: Any) -> 
     Behaviours: benchmark, dataset, serializer. Suites: benchmark, dataset, perturbation. A
     question about the plain table is critical, one about a perturbed table normal.
     """
-    place = (record.benchmark, record.dataset, record.serializer)
+    suite = (record.benchmark, record.dataset, record.serializer)
     path = (record.benchmark, record.dataset, record.perturbation)
     labels = {
-        **dict(zip(("epic", "feature", "story"), place, strict=True)),
+        **dict(zip(("epic", "feature", "story"), suite, strict=True)),
         **dict(zip(("parentSuite", "suite", "subSuite"), path, strict=True)),
         "severity": "critical" if record.perturbation == "none" else "normal",
         "framework": "pytest-tablebench",

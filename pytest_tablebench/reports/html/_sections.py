@@ -212,10 +212,10 @@ def tag_sections(
     room, left_out = _ROWS, 0
     ordered = sorted(scopes(summary, run), key=lambda entry: not entry[2])
     for name, scope, whole, declared in ordered:
-        place = {} if whole else {"d": datasets.index(name)}
+        dataset_filter = {} if whole else {"d": datasets.index(name)}
         for tag, figures in (scope.get("tags") or {}).items():
             names = {
-                value: doc.Choice(doc.Code(value, 80), {"t": numbers[tag, value], **place})
+                value: doc.Choice(doc.Code(value, 80), {"t": numbers[tag, value], **dataset_filter})
                 for value in figures["values"]
                 if (tag, value) in numbers
             }

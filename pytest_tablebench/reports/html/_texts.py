@@ -84,13 +84,17 @@ def _lines(
 ) -> list[dict[str, Any]]:
     """Return the shown lines; a merged cell at the edge is cut."""
     shown_lines = list(_kept(table, structure))
-    place = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
+    position_of = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     covered: set[tuple[int, int]] = set()
     for row, column, rows, columns in structure.get("spans", ()):
-        if row not in place:
+        if row not in position_of:
             continue
-        down = [place[n] for n in range(row, min(row + rows, shown_lines[-1][0] + 1)) if n in place]
+        down = [
+            position_of[n]
+            for n in range(row, min(row + rows, shown_lines[-1][0] + 1))
+            if n in position_of
+        ]
         across = range(column, min(column + columns, width))
         if not down or not across:
             continue
@@ -220,8 +224,8 @@ class _Blocks:
         else:
             number = sum(name.startswith(self._letter) for name in self._blocks)
             self._blocks[f"{self._letter}{number}"] = block
-            for place, key in enumerate(self._waiting, number * self._size):
-                self._places[key] = place
+            for position, key in enumerate(self._waiting, number * self._size):
+                self._places[key] = position
         self._waiting = {}
 
 

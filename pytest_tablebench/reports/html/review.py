@@ -95,7 +95,7 @@ def _table_blocks(
         at = []
         for number, table in enumerate(item):
             shown = _table_excerpt(
-                table, {row for place, row, _ in cells if place == number}, limit
+                table, {row for table_number, row, _ in cells if table_number == number}, limit
             )
             key = json.dumps(shown)
             if key not in places:

@@ -78,16 +78,16 @@ def restrict_files(rules: int, writable: str, devices: Iterable[str]) -> None:
 
 def _allow(rules: int, path: str, rights: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _OF_FILES
-        rule = struct.pack("=Qi", rights, place)
+        rule = struct.pack("=Qi", rights, descriptor)
         _checked(_call(_ADD_RULE, rules, _PATH_BENEATH, rule, 0), path)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:

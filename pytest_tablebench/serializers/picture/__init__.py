@@ -161,8 +161,8 @@ def _left_out_note(unit: str, shown: list[int], total: int, first: int) -> str:
 
     `first` is the number of header lines, which are not counted.
     """
-    new = [place - first + 1 for place in shown if place >= first]
-    runs = [place for place in new if place - 1 not in new], [n for n in new if n + 1 not in new]
+    new = [row - first + 1 for row in shown if row >= first]
+    runs = [row for row in new if row - 1 not in new], [n for n in new if n + 1 not in new]
     spans = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(*runs, strict=True)]
     return f"{unit}s {' and '.join(spans)} of {total - first}"
 

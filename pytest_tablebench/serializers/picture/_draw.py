@@ -247,13 +247,13 @@ def draw(
 def _write(
     canvas: object,
     fonts: Fonts,
-    place: tuple[int, int],
+    corner: tuple[int, int],
     text: str,
     *,
     ink: int,
     bold: bool = False,
 ) -> None:
-    across, down = place
+    across, down = corner
     for font, piece in fonts.runs(text, bold=bold):
         canvas.text((across, down + fonts.ascent), piece, fill=ink, font=font, anchor="ls")  # type: ignore[attr-defined]
         across += fonts.width(piece, bold=bold)

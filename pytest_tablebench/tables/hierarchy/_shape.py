@@ -171,8 +171,8 @@ class Shape:
         count = 0
         while count < self.width:
             span = self._owners.get((line, count))
-            place = (span.row, span.column) if span else (line, count)
-            if place not in self.grid.heads:
+            cell = (span.row, span.column) if span else (line, count)
+            if cell not in self.grid.heads:
                 break
             count += 1
         return count

@@ -74,8 +74,8 @@ def _dimension(more: int) -> int:
 
 
 def _count_parents(tree: HeaderTree) -> dict[str, int]:
-    parents = {place for place in tree.parents if place is not None}
-    return {kind: sum(tree.headers[place].kind == kind for place in parents) for kind in "CR"}
+    parents = {index for index in tree.parents if index is not None}
+    return {kind: sum(tree.headers[index].kind == kind for index in parents) for kind in "CR"}
 
 
 def _merged_values(table: Table) -> list[Span]:

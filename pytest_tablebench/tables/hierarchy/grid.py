@@ -78,7 +78,7 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
     beyond the limits.
     """
     ordered = tuple(sorted(spans))
-    filled = {place: value for place, value in values.items() if not _is_blank(value)}
+    filled = {cell: value for cell, value in values.items() if not _is_blank(value)}
     if not filled:
         raise TableError(f"{where} is empty")
     used_lines = 1 + max(line for line, _ in filled)
@@ -90,9 +90,9 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
         ordered = _clipped(ordered, lines, columns)
     check_size(lines, columns, where)
     covered = owners(ordered)
-    for place in filled.keys() & covered.keys():
-        if place != covered[place][:2]:
-            del filled[place]  # spreadsheets keep such values, but do not show them
+    for cell in filled.keys() & covered.keys():
+        if cell != covered[cell][:2]:
+            del filled[cell]  # spreadsheets keep such values, but do not show them
     cells: list[list[Cell]] = [[""] * columns for _ in range(lines)]
     for (line, column), value in filled.items():
         cells[line][column] = value

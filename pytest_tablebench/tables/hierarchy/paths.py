@@ -83,7 +83,7 @@ class Paths:
     def _column(self, column: int) -> tuple[str, ...]:
         top = len(self._table.captions)
         places = list(dict.fromkeys(self.anchor(line, column) for line in range(top, self._first)))
-        if not any(self.text(*place) for place in places):
+        if not any(self.text(*cell) for cell in places):
             return ()  # a divider without names
         names = []
         for line, first_column in places:
@@ -156,7 +156,7 @@ class Paths:
         places = dict.fromkeys(
             self.anchor(line, column) for column in range(self._table.row_headers)
         )
-        return [text for place in places if (text := self.text(*place))]
+        return [text for cell in places if (text := self.text(*cell))]
 
     @cached_property
     def carried(self) -> frozenset[int]:

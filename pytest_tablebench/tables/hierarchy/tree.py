@@ -71,18 +71,18 @@ class HeaderTree:
     def parents(self) -> tuple[int | None, ...]:
         """The position of each header's parent in `headers`; None for headers under the root."""
         by_level: dict[tuple[str, int], list[int]] = {}
-        for place, header in enumerate(self.headers):
-            by_level.setdefault((header.kind, header.level), []).append(place)
+        for index, header in enumerate(self.headers):
+            by_level.setdefault((header.kind, header.level), []).append(index)
         levels = sorted({level for _, level in by_level}, reverse=True)
         return tuple(
             next(
                 (
-                    place
+                    index
                     for level in levels
                     if level < header.level
-                    for place in by_level.get((header.kind, level), ())
-                    if self.headers[place].start <= header.start
-                    and header.end <= self.headers[place].end
+                    for index in by_level.get((header.kind, level), ())
+                    if self.headers[index].start <= header.start
+                    and header.end <= self.headers[index].end
                 ),
                 None,
             )
@@ -91,7 +91,7 @@ class HeaderTree:
 
     def edges(self) -> Counter[tuple[str, str, str]]:
         """Return (kind, parent's text, child's text) of each edge, with its count."""
-        parents = [ROOT if place is None else self.headers[place].text for place in self.parents]
+        parents = [ROOT if index is None else self.headers[index].text for index in self.parents]
         return Counter(
             (header.kind, plain(parent), plain(header.text))
             for header, parent in zip(self.headers, parents, strict=True)
@@ -106,24 +106,24 @@ class HeaderTree:
     def lines(self) -> Iterator[str]:
         """Yield the tree as lines of text, each header with its range."""
         children: dict[int | None, list[int]] = {}
-        for place, parent in enumerate(self.parents):
-            children.setdefault(parent, []).append(place)
+        for index, parent in enumerate(self.parents):
+            children.setdefault(parent, []).append(index)
         for kind, name in (("C", "columns"), ("R", "rows")):
-            tops = [place for place in children.get(None, ()) if self.headers[place].kind == kind]
+            tops = [index for index in children.get(None, ()) if self.headers[index].kind == kind]
             if not tops:
                 continue
             yield f"{ROOT} ({name})"
-            waiting = [(place, 1) for place in reversed(tops)]
+            waiting = [(index, 1) for index in reversed(tops)]
             while waiting:
-                place, depth = waiting.pop()
-                header = self.headers[place]
+                index, depth = waiting.pop()
+                header = self.headers[index]
                 reach = (
                     str(header.start)
                     if header.start == header.end
                     else f"{header.start}-{header.end}"
                 )
                 yield f"{'  ' * depth}{header.text}  [{header.kind}{header.level} {reach}]"
-                waiting += [(below, depth + 1) for below in reversed(children.get(place, ()))]
+                waiting += [(below, depth + 1) for below in reversed(children.get(index, ()))]
 
 
 def read_tree(text: str) -> HeaderTree:

@@ -44,20 +44,20 @@ def _styles(sheet: Worksheet) -> dict[str, Any]:
     for cell in sheet._cells.values():
         if cell.value is None:
             continue
-        place = (cell.row - 1, cell.column - 1)
+        cell_place = (cell.row - 1, cell.column - 1)
         style = styles.get(cell.style_id)
         if style is None:
             level = round(cell.alignment.indent or 0)
             is_underlined = cell.border.bottom is not None and bool(cell.border.bottom.style)
             style = styles[cell.style_id] = (level, bool(cell.font.b), is_underlined)
         if style[0] > 0:
-            indents[place] = style[0]
+            indents[cell_place] = style[0]
         if style[1]:
-            bold.add(place)
+            bold.add(cell_place)
         if style[2]:
-            underlined.add(place)
+            underlined.add(cell_place)
         if cell.hyperlink is not None:
-            links.add(place)
+            links.add(cell_place)
     return {
         "indents": indents,
         "bold": frozenset(bold),

@@ -45,7 +45,7 @@ def invented(like: str, draw: Random, taken: Container[str] = ()) -> str:
 
 
 def _once(like: str, draw: Random) -> str:
-    letters, place = [], 0
+    letters, length = [], 0
     for position, character in enumerate(like):
         if character.isdecimal():
             first = not (position and like[position - 1].isdecimal())
@@ -54,16 +54,16 @@ def _once(like: str, draw: Random) -> str:
                 letters.append(character)  # so that a year stays a year
             else:
                 letters.append(draw.choice("123456789" if first else "0123456789"))
-            place = 0
+            length = 0
         elif "\u4e00" <= character <= "\u9fff":
             letters.append(draw.choice(_CHINESE))
         elif character.isalpha():
-            letter = draw.choice(_VOWELS if place % 2 else _CONSONANTS)
+            letter = draw.choice(_VOWELS if length % 2 else _CONSONANTS)
             letters.append(letter.upper() if character.isupper() else letter)
-            place += 1
+            length += 1
         else:
             letters.append(character)
-            place = 0
+            length = 0
     return "".join(letters)
 
 
