@@ -294,20 +294,20 @@ def table_excerpt(table: Mapping[str, Any], marked: Iterable[tuple[int, int]]) -
     cells = set(marked)
     places = {row for row, _ in cells if 0 <= row < len(rows)}
     around = {n for row in places for n in range(row - _AROUND, row + _AROUND + 1)}
-    shown = sorted(n for n in around or range(_FIRST) if 0 <= n < len(rows))[:_MOST_ROWS]
-    width = max([len(header), *(len(rows[n]) for n in shown)], default=0)
+    numbers = sorted(n for n in around or range(_FIRST) if 0 <= n < len(rows))[:_MOST_ROWS]
+    width = max([len(header), *(len(rows[n]) for n in numbers)], default=0)
     columns = _columns(width, {column for _, column in cells if 0 <= column < width})
     lines = [
         _table_line("row", [_cell(header, n, (-1, n) in cells) for n in columns]),
         _table_line("---:", ["---"] * len(columns)),
     ]
-    for before, row in pairwise([-1, *shown]):
+    for before, row in pairwise([-1, *numbers]):
         if row > before + 1:
             lines.append(_table_line("…", [""] * len(columns)))
         lines.append(
             _table_line(str(row + 1), [_cell(rows[row], n, (row, n) in cells) for n in columns])
         )
-    if shown[-1:] != [len(rows) - 1] and rows:
+    if numbers[-1:] != [len(rows) - 1] and rows:
         lines.append(_table_line("…", [""] * len(columns)))
     return "\n".join([*_caption(table, len(rows), width, len(columns)), *lines])
 
@@ -318,10 +318,10 @@ def _columns(width: int, marked: set[int]) -> list[int]:
     return sorted(order[:_MOST_COLUMNS])
 
 
-def _caption(table: Mapping[str, Any], rows: int, width: int, shown: int) -> Iterator[str]:
+def _caption(table: Mapping[str, Any], rows: int, width: int, column_count: int) -> Iterator[str]:
     title = table.get("title")
     size = f"{counted(rows, 'row')}, {counted(width, 'column')}"
-    part = f", {shown} of them shown" if shown < width else ""
+    part = f", {column_count} of them shown" if column_count < width else ""
     yield f"Table{f' {code(str(title))}' if title else ''} ({size}{part}):\n"
 
 

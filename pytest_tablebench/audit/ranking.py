@@ -260,10 +260,10 @@ def _agreement_evidence(
 def _table_text(table: Table) -> dict[str, object]:
     """Return a table in the shape of texts.jsonl.gz."""
     rows = [list(row) for row in table.rows]
-    shown: dict[str, object] = {"title": table.title, "header": list(table.header), "rows": rows}
+    content: dict[str, object] = {"title": table.title, "header": list(table.header), "rows": rows}
     if table.is_structured:
-        shown["structure"] = {name: getattr(table, name) for name in STRUCTURE}
-    return shown
+        content["structure"] = {name: getattr(table, name) for name in STRUCTURE}
+    return content
 
 
 def _cells(example: AuditedExample, preferred: str | None) -> tuple[tuple[int, int, int], ...]:

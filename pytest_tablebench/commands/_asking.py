@@ -119,11 +119,11 @@ def _written(
         raise DataError("; ".join([str(error), *cost_lines(client.spent)])) from None
     tally = maker.tally
     rejected_count = sum(tally.rejected.values())
-    shown = [first, shares("by subtask", tally.recipes)]
-    shown += [f"accepted: {maker.accepted:,} of {maker.accepted + rejected_count:,}"]
-    shown += [shares("rejected", tally.rejected)] if rejected_count else []
-    shown += [shares("steps", tally.course)] if tally.course else []
-    return [*shown, *cost_lines(client.spent), *rest]
+    lines = [first, shares("by subtask", tally.recipes)]
+    lines += [f"accepted: {maker.accepted:,} of {maker.accepted + rejected_count:,}"]
+    lines += [shares("rejected", tally.rejected)] if rejected_count else []
+    lines += [shares("steps", tally.course)] if tally.course else []
+    return [*lines, *cost_lines(client.spent), *rest]
 
 
 def _answered(

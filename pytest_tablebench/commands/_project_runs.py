@@ -107,14 +107,14 @@ class Project:
         words += [f"--bench-results={folder}", *_budget(max_cost)]
         words += [f"--bench-baseline={baseline}"] if baseline is not None else []
         sys.stdout.flush()
-        code, shown = _waited(words), model or "the project's model"
+        code, model_name = _waited(words), model or "the project's model"
         if code == PENDING_CODE:
             raise PendingAnswers(
-                f"the answers of {shown} are pending in batches: repeat the same command later"
+                f"the answers of {model_name} are pending in batches: repeat the same command later"
             )
         if not (code in FINISHED or may_stop) or not (folder / RUN).is_file():
             raise SettingsError(
-                f"pytest ended with exit code {code} for {shown}; see its output above. Its "
+                f"pytest ended with exit code {code} for {model_name}; see its output above. Its "
                 f"answers so far are in the store, so that the same command continues"
             )
 

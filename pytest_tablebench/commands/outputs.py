@@ -100,10 +100,10 @@ def _json(answer: CommandAnswer) -> str:
 
 def check_and_run(folder: Path) -> list[str]:
     """Return the commands for a dataset folder, one per line."""
-    shown = quoted(folder)
+    path = quoted(folder)
     return [
-        f"check: {program('tablebench')} check {shown}",
-        f"run: {program('pytest')} --pyargs {SUITES}.test_own --bench-data={shown}",
+        f"check: {program('tablebench')} check {path}",
+        f"run: {program('pytest')} --pyargs {SUITES}.test_own --bench-data={path}",
     ]
 
 

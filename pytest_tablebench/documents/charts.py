@@ -35,17 +35,19 @@ _MOST = 400
 
 def band_plot(title: str, ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     """Draw (lowest, mean, highest) of each example by dataset, sorted by the mean."""
-    shown = {name: sorted(values, key=lambda r: (r[1], r)) for name, values in ranges.items()}
-    shown = {name: values for name, values in shown.items() if len(values) > 1}
-    if not shown:
+    ranges_of = {name: sorted(values, key=lambda r: (r[1], r)) for name, values in ranges.items()}
+    ranges_of = {name: values for name, values in ranges_of.items() if len(values) > 1}
+    if not ranges_of:
         return None
-    columns = min(5, len(shown))
-    rows = math.ceil(len(shown) / columns)
+    columns = min(5, len(ranges_of))
+    rows = math.ceil(len(ranges_of) / columns)
     # As wide as the page, so that the text has the usual size.
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
-    for index, (label, values) in enumerate(zip(name_labels(shown), shown.values(), strict=True)):
+    for index, (label, values) in enumerate(
+        zip(name_labels(ranges_of), ranges_of.values(), strict=True)
+    ):
         left, top = 44 + room * (index % columns), 18 + tall * (index // columns)
         axes = ChartAxes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
@@ -262,11 +264,11 @@ def history_plot(
         changes: by number of a run, the numbers of the changes before it.
         is_share: whether the figures are shares from 0 to 1; otherwise they start at 0.
     """
-    shown = sorted({run for line in lines for run in line.figures})
-    if not shown:
+    runs = sorted({run for line in lines for run in line.figures})
+    if not runs:
         return None
-    used_columns = sorted({columns[run] for run in shown})
-    places = {run: used_columns.index(columns[run]) for run in shown}
+    used_columns = sorted({columns[run] for run in runs})
+    places = {run: used_columns.index(columns[run]) for run in runs}
     low, high = _range([f for line in lines for f in line.figures.values()], is_share=is_share)
     rows = len(lines) if len(lines) > 1 else 0
     canvas = Canvas(_WIDTH, _TALL + 36 + _ROW * rows)
@@ -277,7 +279,7 @@ def history_plot(
         high=(len(used_columns) - 1 + margin, high),
     )
     step = -(-len(used_columns) // 4)
-    across = {float(places[run]): dates[run] for run in shown if places[run] % step == 0}
+    across = {float(places[run]): dates[run] for run in runs if places[run] % step == 0}
     axes.frame(across, axis_ticks(low, high, 6))
     _draw_changes(axes, places, changes)
     for row, (label, line) in enumerate(

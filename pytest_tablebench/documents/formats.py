@@ -188,9 +188,9 @@ def origins_text(facts: Mapping[str, Any]) -> str:
         for key in str(name).split(".", 1):
             value = value.get(key) if isinstance(value, Mapping) else None
         names = ", ".join(map(str, value)) if isinstance(value, list) else None
-        shown = value if isinstance(value, str) else names or json.dumps(value, default=str)
+        text = value if isinstance(value, str) else names or json.dumps(value, default=str)
         by_origin.setdefault(str(origin), []).append(
-            printable(f"{str(name).removeprefix('params.')} {shown}", 120)
+            printable(f"{str(name).removeprefix('params.')} {text}", 120)
         )
     return "; ".join(
         f"{', '.join(texts)} ({printable(origin)})" for origin, texts in by_origin.items()
@@ -273,16 +273,16 @@ def distinct(names: Iterable[str], limit: int) -> list[str]:
     If a name is longer, all lose the folders that they share (`hosted_vllm/meta-llama/`). Longer
     ones are then cut at the front, and at no more than leaves them different.
     """
-    shown = [printable(str(name)) for name in names]
-    if max(map(len, shown), default=0) > limit:
-        folders = zip(*(name.split("/")[:-1] for name in shown), strict=False)
+    texts = [printable(str(name)) for name in names]
+    if max(map(len, texts), default=0) > limit:
+        folders = zip(*(name.split("/")[:-1] for name in texts), strict=False)
         shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, folders))
-        shown = ["/".join(name.split("/")[shared:]) for name in shown]
-    for size in range(limit, max(map(len, shown), default=0)):
-        labels = [name if len(name) <= size else f"…{name[1 - size :]}" for name in shown]
-        if len(set(labels)) == len(set(shown)):
+        texts = ["/".join(name.split("/")[shared:]) for name in texts]
+    for size in range(limit, max(map(len, texts), default=0)):
+        labels = [name if len(name) <= size else f"…{name[1 - size :]}" for name in texts]
+        if len(set(labels)) == len(set(texts)):
             return labels
-    return shown
+    return texts
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

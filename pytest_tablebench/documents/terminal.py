@@ -39,11 +39,11 @@ def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
-        shown = list(_lines(block, width))
-        if shown and lines and _is_apart(before, block):
+        block_lines = list(_lines(block, width))
+        if block_lines and lines and _is_apart(before, block):
             lines.append("")
-        lines += shown
-        before = block if shown else before
+        lines += block_lines
+        before = block if block_lines else before
     return lines
 
 

@@ -35,25 +35,25 @@ def escape_report(report: pytest.TestReport) -> None:
         report.wasxfail = escaped(report.wasxfail)
 
 
-def _harmless(shown: Any, seen: set[int]) -> Any:
+def _harmless(value: Any, seen: set[int]) -> Any:
     """Return a text, or a nested representation of a traceback, with every text escaped.
 
     The nesting depends on `--tb`. Its parts are lists, tuples, and objects with `toterminal`.
     """
-    if isinstance(shown, str):
-        return escaped(shown)
-    if isinstance(shown, tuple):
-        return tuple(_harmless(part, seen) for part in shown)
-    if id(shown) in seen:
-        return shown
-    seen.add(id(shown))
-    if isinstance(shown, list):
-        shown[:] = [_harmless(part, seen) for part in shown]
-    elif hasattr(shown, "toterminal"):
-        for name, part in list(getattr(shown, "__dict__", {}).items()):
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, tuple):
+        return tuple(_harmless(part, seen) for part in value)
+    if id(value) in seen:
+        return value
+    seen.add(id(value))
+    if isinstance(value, list):
+        value[:] = [_harmless(part, seen) for part in value]
+    elif hasattr(value, "toterminal"):
+        for name, part in list(getattr(value, "__dict__", {}).items()):
             with contextlib.suppress(AttributeError):  # a plugin's read-only attribute
-                setattr(shown, name, _harmless(part, seen))
-    return shown
+                setattr(value, name, _harmless(part, seen))
+    return value
 
 
 class HarmlessWarnings:

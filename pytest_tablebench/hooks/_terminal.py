@@ -64,18 +64,18 @@ class TerminalHooks:
                 continue
             from pytest_tablebench.reports.failures import shown_count
 
-            shown = shown_count(len(ours), show)
-            for report in ours[:shown]:
+            limit = shown_count(len(ours), show)
+            for report in ours[:limit]:
                 # Omit the worker's name: it adds a line and does not concern the model.
                 report.__dict__.pop("node", None)
-            if len(ours) > shown:
-                hidden = set(map(id, ours[shown:]))
+            if len(ours) > limit:
+                hidden = set(map(id, ours[limit:]))
                 kept_back[category] = reports
                 stats[category] = [report for report in reports if id(report) not in hidden]
                 if show is None:
                     self._grouped += ours
                 else:
-                    self._hidden.update(report.tablebench_outcome for report in ours[shown:])
+                    self._hidden.update(report.tablebench_outcome for report in ours[limit:])
         try:
             yield
         finally:

@@ -235,9 +235,9 @@ def realhit_judged(
     """
     facts: dict[str, Any] = {"question": question, "decimal_comma": decimal_comma}
     parts = dict(realhit_analysis(prediction, references, compat=compat, **facts).parts)
-    shown = _shown(table, compat, subtype)
+    table_text = _shown(table, compat, subtype)
     reference = str(references[0]) if references else ""
-    messages = [judge_message(question, reference, str(prediction), subtype, shown)]
+    messages = [judge_message(question, reference, str(prediction), subtype, table_text)]
     for _attempt in range(TRIES[compat]):
         try:
             reply = yield Ask(tuple(messages))
@@ -271,11 +271,11 @@ def judge_message(
     """Return the message to the judge about an answer, with the table if there is one."""
     inputs = "a question about a table, a reference answer and an answer"
     read = "the question"
-    shown = ""
+    table_text = ""
     if table is not None:
         inputs, read = f"a table, {inputs}", "the table and the question"
         text = table.data.decode("utf-8", "ignore") if table.data is not None else None
-        shown = f"Table:\n{serialize(table.table, 'latex') if text is None else text}\n\n"
+        table_text = f"Table:\n{serialize(table.table, 'latex') if text is None else text}\n\n"
     criterion = _COVERAGE if subtype == "Summary Analysis" else _CORRECTNESS
     against = "the reference and the table" if table is not None else "the reference"
     return Message(
@@ -284,6 +284,6 @@ def judge_message(
         f"given {inputs}.\n\nCriterion: {criterion} Marks go from 0 to 100.\n\n"
         f"Steps:\n1. Read {read}.\n2. Compare the answer with {against}.\n"
         f"3. Give marks by the criterion.\n\n"
-        f"{shown}Question: {question}\n\nReference: {reference}\n\nAnswer: {answer}\n\n"
+        f"{table_text}Question: {question}\n\nReference: {reference}\n\nAnswer: {answer}\n\n"
         f"End with one line in this form: [Score]: xx/100",
     )

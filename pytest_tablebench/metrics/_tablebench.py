@@ -38,8 +38,8 @@ def tablebench(
         return rouge(prediction, references, compat=compat)
     answer = str(prediction)
     reference_texts = [str(reference) for reference in references]
-    shown, *plain = (plain_text(numbers_as_words(text)) for text in (answer, *reference_texts))
-    overlap = rouge(shown, plain, compat=compat)
+    reply_text, *plain = (plain_text(numbers_as_words(text)) for text in (answer, *reference_texts))
+    overlap = rouge(reply_text, plain, compat=compat)
     values, texts, numeric = [0.0], [], 0.0
     for text, words in zip(reference_texts, plain, strict=True):
         numbers = _numbers(text)
@@ -51,7 +51,7 @@ def tablebench(
         else:
             values.append(float(_folded(answer) == _folded(text) != ""))
     if texts:
-        overlap_score = overlap if texts == plain else rouge(shown, texts, compat=compat)
+        overlap_score = overlap if texts == plain else rouge(reply_text, texts, compat=compat)
         values.append(overlap_score.value)
     return Score(max(values), {"numeric": numeric, **overlap.parts})
 

@@ -89,7 +89,7 @@ def _by_example(
     )
     has_several_models = len({model for model, *_ in groups}) > 1
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
-    title, shown = column
+    title, text_of = column
     rows = [("", "", title)] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
         name = "/".join(
@@ -97,7 +97,7 @@ def _by_example(
             for name_part in (model, dataset, example)[not has_several_models :]
         )
         times = f"{word} in {len(reports)} of {times_asked[model, dataset, example]}"
-        rows.append((name, times, shown(reports[0])))
+        rows.append((name, times, text_of(reports[0])))
     lines = aligned(rows, left=(0, 1, 2))
     if len(ordered) > GROUPS:
         lines.append(
@@ -130,12 +130,12 @@ def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
     lines = []
     for (dataset, reason), reports in groups.items():
         texts = Counter(map(_text, reports))
-        shown = texts.most_common(TEXTS)
+        top = texts.most_common(TEXTS)
         named = f"{shortened(dataset, 30)} without an answer ({shortened(reason, 40)})"
         lines += [
-            f"{counted(count, 'case')} of {named}: {shortened(text, 300)}" for text, count in shown
+            f"{counted(count, 'case')} of {named}: {shortened(text, 300)}" for text, count in top
         ]
-        if rest := len(reports) - sum(count for _, count in shown):
+        if rest := len(reports) - sum(count for _, count in top):
             lines.append(
                 f"{counted(rest, 'more case')} of {named}, "
                 f"{counted(len(texts) - TEXTS, 'other text')}"

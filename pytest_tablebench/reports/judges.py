@@ -68,8 +68,8 @@ def agreement_blocks(
 def preference_sentence(judge: str, counts: Mapping[str, int]) -> str:
     """Return how often a judge preferred the gold, the other answer, or contradicted itself."""
     names = {"first": "the gold", "second": "the other answer"}
-    shown = ", ".join(f"{names.get(name, name)} {count}" for name, count in sorted(counts.items()))
-    return f"{judge}: {shown or 'no example has another answer to ask about'}"
+    parts = ", ".join(f"{names.get(name, name)} {count}" for name, count in sorted(counts.items()))
+    return f"{judge}: {parts or 'no example has another answer to ask about'}"
 
 
 MOST_GROUPS = 30

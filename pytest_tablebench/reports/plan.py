@@ -123,8 +123,8 @@ def _sent(plan: Mapping[str, Any], settings: Settings) -> Iterator[str]:
 
 
 def _sentence(name: str, plan: Mapping[str, Any]) -> str:
-    about = "" if plan["exact"] else "about "
-    line = f"{name}: {about}{counted(plan['calls'], 'call')} ahead"
+    qualifier = "" if plan["exact"] else "about "
+    line = f"{name}: {qualifier}{counted(plan['calls'], 'call')} ahead"
     if plan["cases"] - plan["calls"]:
         cases = counted(plan["cases"], "case")
         line += f" for {cases}, the other cases are in the store or share a call"

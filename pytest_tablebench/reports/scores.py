@@ -244,8 +244,8 @@ def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(name for name in names[:LISTED])
-    return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    text = ", ".join(name for name in names[:LISTED])
+    return text + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def further_lines(

@@ -286,8 +286,8 @@ _COLUMNS_SHOWN = 8
 def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
     """Return the figures without the model's dimensions, and how far rule and model agree."""
     rows = [row[:_COLUMNS_SHOWN] for row in table.rows]
-    shown = replace(table, table=typed_table(table.columns[:_COLUMNS_SHOWN], rows))
-    blocks = [*table_blocks(shown), doc.Listing(problems, 10)]
+    narrow = replace(table, table=typed_table(table.columns[:_COLUMNS_SHOWN], rows))
+    blocks = [*table_blocks(narrow), doc.Listing(problems, 10)]
     pairs = [(row[2], row[7]) for row in rows if len(row) == _COLUMNS_SHOWN and row[7] is not None]
     if pairs:
         rules, models = ([float(str(mark)) for mark in marks] for marks in zip(*pairs, strict=True))

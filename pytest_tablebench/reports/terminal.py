@@ -86,10 +86,10 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
         return f"tablebench: {counted(cases, 'case')}"
     factors = f", {models} models" if models > 1 else ""
     sizes = [(axis, len(grid.get(axis.plural, ()))) for axis in NAMED]
-    shown = [
+    axes = [
         counted(size, axis.name, axis.plural) for axis, size in sizes if axis.in_grid or size > 1
     ]
-    return f"tablebench: {counted(cases, 'case')}; grid {' x '.join(shown)}{factors}"
+    return f"tablebench: {counted(cases, 'case')}; grid {' x '.join(axes)}{factors}"
 
 
 def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -133,9 +133,9 @@ def missing_lines(missing: Mapping[str, str]) -> list[str]:
     """Return the lines on datasets without data: one each, or one for many."""
     if len(missing) > MANY_MISSING:
         names = [shortened(name, 60) for name in missing]
-        shown = ", ".join(names[:MANY_MISSING])
+        first_names = ", ".join(names[:MANY_MISSING])
         return [
-            f"skipped, no data: {shown} and {len(names) - MANY_MISSING} more datasets "
+            f"skipped, no data: {first_names} and {len(names) - MANY_MISSING} more datasets "
             f"(`{program('tablebench')} list` has the command for each)"
         ]
     return [

@@ -262,10 +262,10 @@ def label_cases(run: Run, case_ids: Iterable[str]) -> list[LabelCase]:
     needed = set(keys.values())
     texts = {text.id: text for text in read_examples(run.path / TEXTS) if text.id in needed}
     graded = {case.dataset for case in judged.values() if case.mark not in {0.0, 1.0}}
-    shown = []
+    label_rows = []
     for name in names:
         text, record = texts.get(keys[name]), records[name]
-        shown.append(
+        label_rows.append(
             LabelCase(
                 name,
                 record.dataset,
@@ -277,4 +277,4 @@ def label_cases(run: Run, case_ids: Iterable[str]) -> list[LabelCase]:
                 "marks" if records[name].dataset in graded else "right_wrong",
             )
         )
-    return shown
+    return label_rows

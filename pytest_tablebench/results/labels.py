@@ -211,11 +211,11 @@ def join_labels(
             answer=case.answer,
             weight=sample.get((case.case_id, case.answer)),
         )
-        shown = f"{full.person} on {full.case_id}"
+        name = f"{full.person} on {full.case_id}"
         first = places.setdefault(full.key, (location, full.label))
         if first[1] != full.label:
             raise SettingsError(
-                f"{location}: a second label of {shown} differs from the first ({first[0]}); keep "
+                f"{location}: a second label of {name} differs from the first ({first[0]}); keep "
                 f"one"
             )
         old = joined.get(full.key)
@@ -226,7 +226,7 @@ def join_labels(
             continue
         elif not replace_labels:
             raise SettingsError(
-                f"{location}: the label {full.label:g} of {shown} differs from the stored "
+                f"{location}: the label {full.label:g} of {name} differs from the stored "
                 f"{old.label:g}; --replace takes the new one"
             )
         else:

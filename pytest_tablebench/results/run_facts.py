@@ -44,8 +44,8 @@ def answered_by(counts: Mapping[str, int]) -> str | None:
     if len(counts) < 2 or not total:
         return None
     names = short_names(counts)
-    shown = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    parts = [f"{names[name]} {100 * count / total:.0f} %" for name, count in shown]
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    parts = [f"{names[name]} {100 * count / total:.0f} %" for name, count in ranked]
     return f"answered by {', '.join(parts)}"
 
 

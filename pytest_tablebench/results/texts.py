@@ -147,8 +147,8 @@ class TextWriter:
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Add a question and its tables; `id` is an `example_key`."""
-        shown = [{"title": None, **table} for table in tables]
-        self.add("example", id, question=question, tables=shown)
+        titled = [{"title": None, **table} for table in tables]
+        self.add("example", id, question=question, tables=titled)
 
     def flush(self) -> None:
         """Write all texts so far to the file."""

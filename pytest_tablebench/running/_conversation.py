@@ -165,9 +165,9 @@ class ConversationDriver:
             if run.is_prompt_cut and number == 0:
                 run.prompt = shown_by(request.messages)
             return request, route
-        about = of_metric(self.scorer.form(case, run.example).metric)
-        route = self.conversations.route(self.model(run, step), about)
-        return request_of(route, case, step, about, steps_done(run.judging)), route
+        subject = of_metric(self.scorer.form(case, run.example).metric)
+        route = self.conversations.route(self.model(run, step), subject)
+        return request_of(route, case, step, subject, steps_done(run.judging)), route
 
     def receive(self, run: CaseRun, outcome: Reply | Execution | Score) -> Step | Grade | None:
         """Pass the outcome of a step to its conversation."""

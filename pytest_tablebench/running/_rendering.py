@@ -145,8 +145,8 @@ class Renderer:
         parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
         shape = case.perturbation, case.serializer, case.modality
         for index in chosen:
-            shown, theirs = self._demonstration(case.dataset, index, shape, dataset.place)
-            demonstrations.append(shown)
+            demonstration, theirs = self._demonstration(case.dataset, index, shape, dataset.place)
+            demonstrations.append(demonstration)
             marks.include(theirs)
 
         def whole(parts: PromptParts) -> Content:
@@ -180,10 +180,10 @@ class Renderer:
             return self._registry.serializers[name](table) if written is None else written
 
         def show(table: Table) -> Content:
-            shown = content(table, serializer)
-            if modality != IMAGE_TEXT or images_of(shown):
-                return shown
-            return (text_of(shown), *images_of(content(table, IMAGE)))
+            serialized = content(table, serializer)
+            if modality != IMAGE_TEXT or images_of(serialized):
+                return serialized
+            return (text_of(serialized), *images_of(content(table, IMAGE)))
 
         return show
 
@@ -232,9 +232,9 @@ class Renderer:
         self, dataset: str, index: int, shape: tuple[str, str, str], answer_place: AnswerPlace
     ) -> tuple[Demonstration, Marks]:
         perturbation, serializer, modality = shape
-        shown = self._pool(dataset, perturbation)[index]
+        example = self._pool(dataset, perturbation)[index]
         show, marks = self._shows(dataset, perturbation, serializer, modality), Marks()
         parts = asked_dataset(self._registry.datasets[dataset], answer_place).prompt(
-            shown, lambda table: marks.mark(show(table))
+            example, lambda table: marks.mark(show(table))
         )
-        return Demonstration(parts.source, shown.target), marks
+        return Demonstration(parts.source, example.target), marks

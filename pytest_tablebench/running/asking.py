@@ -39,7 +39,7 @@ class CaseAsk(Ask):
     """A question of a metric about a case, the step `number` of its conversation."""
 
     case: Record = field(kw_only=True)
-    about: str = field(kw_only=True)
+    subject: str = field(kw_only=True)
     number: int = field(kw_only=True)
 
 
@@ -265,14 +265,14 @@ class ModelClient:
         """Return the request of a step and its route. Raises `ModelError` or `SettingsError`."""
         model = self.model(branch, step)
         try:
-            route = self._models.route(model, step.about if isinstance(step, CaseAsk) else ABOUT)
+            route = self._models.route(model, step.subject if isinstance(step, CaseAsk) else ABOUT)
         except (ModelError, SettingsError) as error:
             if self._settings.replay:
                 raise ModelError(str(error), reason="not_stored") from None
             # It prevents all questions to the model.
             raise SettingsError(f"{model}: {error}") from None
         if isinstance(step, CaseAsk):
-            return request_of(route, step.case, step, step.about, step.number), route
+            return request_of(route, step.case, step, step.subject, step.number), route
         messages = without_system(step.messages) if route.merges_system else step.messages
         base = route.api_base
         return Request(model, messages, route.params, api_base=base, strategy=ABOUT), route

@@ -310,15 +310,15 @@ class Axes:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_shown(self, defaults: Defaults) -> None:
-        shown = self._usable_modalities(defaults.serializers, defaults.modality)
+        usable_by_serializer = self._usable_modalities(defaults.serializers, defaults.modality)
         names = ", ".join(defaults.serializers)
         for modality in defaults.modality:
-            if not any(modality in usable for usable in shown.values()):
+            if not any(modality in usable for usable in usable_by_serializer.values()):
                 raise SettingsError(
                     f"it is shown as {modality}, which none of its serializers gives ({names}); "
                     f"name others: --bench-serializer or --bench-modality"
                 )
-        for name, usable in shown.items():
+        for name, usable in usable_by_serializer.items():
             if not usable:
                 raise SettingsError(
                     f"it is shown as {', '.join(defaults.modality)}, and {name!r} "

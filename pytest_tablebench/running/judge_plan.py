@@ -74,9 +74,9 @@ class JudgeQuestions:
             ran = store.get_execution(step.key()) if store is not None else None
             self.unknown += self._weight * (ran is None)
             return ran
-        about = of_metric(self._runner.scorer.form(case, example).metric)
-        route = models.route(step.model or self.judge, about)
-        settlement = stored(request_of(route, case, step, about, number), route.limits, store)
+        subject = of_metric(self._runner.scorer.form(case, example).metric)
+        route = models.route(step.model or self.judge, subject)
+        settlement = stored(request_of(route, case, step, subject, number), route.limits, store)
         request, reply = settlement.request, settlement.reply
         key = request.key()
         if route.model != self.judge or (store is not None and key in self._known):

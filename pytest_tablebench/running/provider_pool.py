@@ -187,33 +187,33 @@ class ProviderPool:
             self.engine(), Ledger(store), models, settings.retries, settings.max_cost
         )
 
-    def params(self, about: str | None) -> dict[str, Any]:
+    def params(self, subject: str | None) -> dict[str, Any]:
         """Return the parameters of a request about a dataset or of a metric, or about None."""
         if self._params_of is None:
             return self.settings.request_params()
-        if about is None:  # a judge, or another model that a strategy names
+        if subject is None:  # a judge, or another model that a strategy names
             return self.settings.request_params(judge=True)
-        return dict(self._params_of(about))
+        return dict(self._params_of(subject))
 
-    def route(self, model: str, about: str | None = None, effort: str | None = None) -> Route:
+    def route(self, model: str, subject: str | None = None, effort: str | None = None) -> Route:
         """Return the route to a model for a dataset or a metric (`of_metric`).
 
         `effort` is the case's, if it has one. Raises `ModelError` if the engine has no facts about
         the model.
         """
-        key = model, about, effort
+        key = model, subject, effort
         if key not in self._routes:
-            provider, params = self.provider(model), self._taken(model, about, effort)
+            provider, params = self.provider(model), self._taken(model, subject, effort)
             route = Route(
                 model,
                 params,
                 merges_system=SYSTEM in self.refused(model),
                 takes_tools="tools" not in self.refused(model),
                 generation=self.settings.fresh or "",
-                context=self.cut_context(model, about),
+                context=self.cut_context(model, subject),
             )
             if isinstance(provider, LiteLLMModel):
-                facts = self.facts_about(model, about, effort)
+                facts = self.facts_about(model, subject, effort)
                 dropped, owner = (facts.dropped, facts.provider) if facts else ({}, None)
                 kept = {name: value for name, value in params.items() if name not in dropped}
                 self._routes[key] = replace(
@@ -259,7 +259,7 @@ class ProviderPool:
         return getattr(self.provider(model), "stored", True)
 
     def facts_about(
-        self, model: str, about: str | None = None, effort: str | None = None
+        self, model: str, subject: str | None = None, effort: str | None = None
     ) -> Resolution | None:
         """Return litellm's facts about a model for a dataset or a metric; None if unknown.
 
@@ -269,7 +269,7 @@ class ProviderPool:
         engine_model = self.engine_models().get(model)
         if engine_model is None:
             return None
-        params = self._taken(model, about, effort)
+        params = self._taken(model, subject, effort)
         facts = self._resolutions.of_model(engine_model, params)
         if room := self._room(params, facts):
             facts = self._resolutions.of_model(engine_model, {**params, **room})
@@ -296,9 +296,9 @@ class ProviderPool:
             self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
         return part != "tools"  # without them the strategy cannot ask
 
-    def _taken(self, model: str, about: str | None, effort: str | None = None) -> dict[str, Any]:
+    def _taken(self, model: str, subject: str | None, effort: str | None = None) -> dict[str, Any]:
         refused = self.refused(model)
-        params = self.params(about)
+        params = self.params(subject)
         if effort is not None and self.settings.has_several_efforts:
             params |= effort_params(effort)
         if is_ollama(model) and self.settings.context is not None:
@@ -309,10 +309,10 @@ class ProviderPool:
             if name not in refused or name in RENAMED
         }
 
-    def room(self, model: str, about: str | None, effort: str | None = None) -> int:
+    def room(self, model: str, subject: str | None, effort: str | None = None) -> int:
         """Return the tokens for thinking above the limit of the answer."""
-        route = self.route(model, about, effort)
-        return (limit_of(route.params) or 0) - (limit_of(self.params(about)) or 0)
+        route = self.route(model, subject, effort)
+        return (limit_of(route.params) or 0) - (limit_of(self.params(subject)) or 0)
 
     def _room(self, params: Mapping[str, Any], facts: Resolution | None) -> dict[str, int]:
         return room_for(params, facts, self.settings.reasoning_tokens)
@@ -322,7 +322,7 @@ class ProviderPool:
         limits = limits_of(params, facts, settings.reasoning_tokens, settings.extend_cut)
         return limits if len(limits) > 1 else ()
 
-    def sees(self, model: str, about: str) -> bool | None:
+    def sees(self, model: str, subject: str) -> bool | None:
         """Return whether a model reads pictures, None if unknown.
 
         Raises `ModelError` if the engine has no facts about the model.
@@ -331,36 +331,36 @@ class ProviderPool:
         sees: bool | None = getattr(provider, "sees", None)
         if sees is not None or not isinstance(provider, LiteLLMModel):
             return sees
-        facts = self.facts_about(model, about)
+        facts = self.facts_about(model, subject)
         return None if facts is None else facts.sees
 
-    def cuts_prompts(self, about: str | None) -> bool:
+    def cuts_prompts(self, subject: str | None) -> bool:
         """Return whether a paper's setting cuts a dataset's prompts to the model's context."""
-        dataset = self.registry.datasets.get(about or "")
+        dataset = self.registry.datasets.get(subject or "")
         paper = None if dataset is None else self.settings.paper_setting(dataset.benchmark)
         return paper is not None and paper.cuts_prompts
 
-    def cut_context(self, model: str, about: str | None) -> int | None:
+    def cut_context(self, model: str, subject: str | None) -> int | None:
         """Return the tokens of the context to which prompts are cut; None: they are not cut.
 
         Raises `ModelError` if the engine has no facts about the model.
         """
-        if not self.cuts_prompts(about):
+        if not self.cuts_prompts(subject):
             return None
         if self.settings.context is not None:
             return self.settings.context
-        facts = self.facts_about(model, about)
+        facts = self.facts_about(model, subject)
         most = None if facts is None else facts.max_input_tokens
         return most if most is not None and most > RESERVED_TOKENS else None
 
-    def facts_are_stored(self, model: str, about: str | None) -> bool:
+    def facts_are_stored(self, model: str, subject: str | None) -> bool:
         """Return whether `facts_about` needs no engine."""
         engine_model = self.engine_models().get(model)
         if engine_model is None:
             return True
-        is_tested = about in self.registry.datasets and self.settings.has_several_efforts
+        is_tested = subject in self.registry.datasets and self.settings.has_several_efforts
         return all(
-            self._resolutions.are_stored(engine_model, self._taken(model, about, effort))
+            self._resolutions.are_stored(engine_model, self._taken(model, subject, effort))
             for effort in ((self.settings.efforts or ()) if is_tested else (None,))
         )
 

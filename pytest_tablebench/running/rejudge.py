@@ -322,7 +322,7 @@ def judge_client(
     return ModelClient(
         settings,
         registry,
-        lambda about: params_of.get(about) or settings.request_params(judge=True),
+        lambda subject: params_of.get(subject) or settings.request_params(judge=True),
     )
 
 

@@ -300,7 +300,7 @@ class Replay:
         return scored.score, scored.prediction
 
     def _judgement(
-        self, conversation: Judgement, record: Record, about: str, judged: _JudgeSteps
+        self, conversation: Judgement, record: Record, subject: str, judged: _JudgeSteps
     ) -> Generator[Any, Any, Score]:
         """Follow a metric's conversation. A missing outcome is a `NotJudgedError` in it."""
 
@@ -313,7 +313,9 @@ class Replay:
                 else:
                     judged.is_asked |= step.model is None
                     number = judged.done
-                    outcome = yield CaseAsk(**vars(step), case=record, about=about, number=number)
+                    outcome = yield CaseAsk(
+                        **vars(step), case=record, subject=subject, number=number
+                    )
                     facts, model = step_facts(step, outcome), step.model or self.judge
                     judged.steps.append(replace(facts, model=model, text=outcome.written))
             except (ModelError, NotJudgedError) as error:

@@ -147,11 +147,11 @@ def of_metric(metric: str | None) -> str:
     return f"{_METRIC}{metric}"
 
 
-def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
-    """Return the parameters that a metric sets for its requests; None if `about` is a dataset."""
-    if not about.startswith(_METRIC):
+def metric_params(subject: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
+    """Return the parameters that a metric sets for its requests; None if `subject` is a dataset."""
+    if not subject.startswith(_METRIC):
         return None
-    params: Mapping[str, Any] = getattr(metrics.get(about.removeprefix(_METRIC)), "params", {})
+    params: Mapping[str, Any] = getattr(metrics.get(subject.removeprefix(_METRIC)), "params", {})
     return params
 
 

@@ -198,10 +198,10 @@ class Runner:
         self.shards[dataset] = [counts[number] for number in range(1, count + 1)]
         return {name for name, number in zip(ids, numbers, strict=True) if number == this_part}
 
-    def _params(self, about: str) -> Mapping[str, Any]:
-        params = metric_params(about, self.registry.metrics)
+    def _params(self, subject: str) -> Mapping[str, Any]:
+        params = metric_params(subject, self.registry.metrics)
         if params is None:
-            return self.axes.params(about)
+            return self.axes.params(subject)
         return self.settings.request_params(params, judge=True)
 
     def judged_metrics(self, datasets: Iterable[str]) -> list[str]:

@@ -123,8 +123,10 @@ def _type(cells: Iterable[str]) -> str:
 
 def _examples(cells: Iterable[str]) -> tuple[str, ...]:
     values = dict.fromkeys(text for text in islice(cells, 1000) if text)
-    shown = islice(values, _EXAMPLES)
-    return tuple(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for text in shown)
+    first_values = islice(values, _EXAMPLES)
+    return tuple(
+        text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for text in first_values
+    )
 
 
 _TYPES = {"i": "int64", "u": "uint64", "f": "float64", "b": "bool"}

@@ -69,16 +69,16 @@ def table_text(
     if shape is None:
         return TableText(written)
     head = 1 if header_rows is None else header_rows
-    room, shown, missing = context // 2, written, False
+    room, excerpt, missing = context // 2, written, False
     if shape[0] >= _ROWS or shape[1] >= _COLUMNS:
         lines = _lines(mode, written, head)
-        shown, missing = lines.text(_ROWS), len(lines.body) > _ROWS
+        excerpt, missing = lines.text(_ROWS), len(lines.body) > _ROWS
     if compat == "reference":
-        if len(shown) <= room:
-            return TableText(shown, missing)
-        return TableText(shown[:room] + _CUT, cut=True)
-    if count_tokens(shown) <= room:
-        return TableText(shown, missing)
+        if len(excerpt) <= room:
+            return TableText(excerpt, missing)
+        return TableText(excerpt[:room] + _CUT, cut=True)
+    if count_tokens(excerpt) <= room:
+        return TableText(excerpt, missing)
     lines = _lines(mode, written, head)
     return TableText(lines.text(_fitting(lines, room, count_tokens)), cut=True)
 
@@ -170,7 +170,7 @@ class TCoT:
             mode = _MODES.get(task.serializer)
             if mode is None or not isinstance(content, str):
                 return content
-            shown = table_text(
+            excerpt = table_text(
                 mode,
                 content,
                 shape=table.shape,
@@ -178,8 +178,8 @@ class TCoT:
                 context=task.params.get("context", UNBOUNDED),
                 compat=task.compat,
             )
-            cut = cut or shown.cut
-            return shown.text
+            cut = cut or excerpt.cut
+            return excerpt.text
 
         user = Message("user", task.rewritten(show))
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))

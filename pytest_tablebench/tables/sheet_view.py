@@ -71,10 +71,10 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
                     f"{where}: more than {MAX_APPLIED:,} characters of number formats, summed over "
                     f"its cells; no more are applied"
                 )
-            shown = shown_text(cell.value, code)
-            if shown is None and isinstance(cell.value, int | float):
+            formatted = shown_text(cell.value, code)
+            if formatted is None and isinstance(cell.value, int | float):
                 unreadable[code] = None
-            text = value if shown is None else shown
+            text = value if formatted is None else formatted
         if text != value:
             _set_text(cell, text)
             stored.setdefault(text, {})[value] = None

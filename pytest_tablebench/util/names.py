@@ -51,12 +51,12 @@ NUMBER_WORDS = (
 
 def tied(names: Sequence[str], noun: str) -> str:
     """Return `csv`, `csv and html equal`, or for more than three `six serializers equal`."""
-    shown = [printable(name, 60) for name in names]
-    if len(shown) == 1:
-        return shown[0]
-    if len(shown) <= 3:
-        return f"{', '.join(shown[:-1])} and {shown[-1]} equal"
-    number = NUMBER_WORDS[len(shown)] if len(shown) < len(NUMBER_WORDS) else len(shown)
+    texts = [printable(name, 60) for name in names]
+    if len(texts) == 1:
+        return texts[0]
+    if len(texts) <= 3:
+        return f"{', '.join(texts[:-1])} and {texts[-1]} equal"
+    number = NUMBER_WORDS[len(texts)] if len(texts) < len(NUMBER_WORDS) else len(texts)
     return f"{number} {noun}s equal"
 
 

@@ -180,7 +180,7 @@ def test_each_failure_has_its_reason_and_flags(
     behaviour, reason, flags = FAULTS[fault]
     openai_server.always(behaviour)
     failure = failing(make(name, openai_server))
-    assert failure.reason == reason
+    assert failure.reason == reason, failure
     assert (failure.retryable, failure.whole_run) == ("r" in flags, "w" in flags)
     assert failure.retry_after is None
     assert name in str(failure)

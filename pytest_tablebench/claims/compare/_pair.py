@@ -162,9 +162,11 @@ def load_pair(before: Path | Run, after: Path | Run) -> tuple[Run, Run]:
         )
         for run, names_of_run, names_of_other in zip(runs, names, reversed(names), strict=True)
     )
-    shown, shown_now = ({record.serializer for record in run.records} for run in (old, new))
-    if shown != shown_now and len(shown) == len(shown_now) == 1:
-        renamed = [replace(record, serializer=min(shown_now)) for record in old.records]
+    serializers, serializers_now = (
+        {record.serializer for record in run.records} for run in (old, new)
+    )
+    if serializers != serializers_now and len(serializers) == len(serializers_now) == 1:
+        renamed = [replace(record, serializer=min(serializers_now)) for record in old.records]
         old = Run(old.path, old.facts, new_records=renamed)
     return old, new
 

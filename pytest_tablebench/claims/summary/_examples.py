@@ -183,8 +183,8 @@ def by_tag(
         ]
         counts = Counter(value for column in columns for value in column if value)
         ranked = sorted(counts, key=lambda value: (-counts[value], value))
-        shown, others = sorted(ranked[:MOST]), ranked[MOST:]
-        row_of = {value: value for value in shown} | dict.fromkeys(others)
+        frequent, others = sorted(ranked[:MOST]), ranked[MOST:]
+        row_of = {value: value for value in frequent} | dict.fromkeys(others)
         rows: dict[str | None, list[list[int]]] = {}
         for number, column in enumerate(columns):
             for row, value in enumerate(column):
@@ -195,7 +195,7 @@ def by_tag(
             pairs = zip(datasets, rows[key], strict=True)
             return measures([examples.only(places) for examples, places in pairs if places])
 
-        tables[tag] = {"values": {value: measures_of(value) for value in shown}}
+        tables[tag] = {"values": {value: measures_of(value) for value in frequent}}
         if "" in rows:
             tables[tag]["without"] = measures_of("")
         if others:

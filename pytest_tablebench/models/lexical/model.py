@@ -39,9 +39,9 @@ class LexicalModel:
     def complete(self, request: Request) -> Reply:
         """Answer one request; no text makes it fail."""
         prompt = request.text
-        shown = find_table(prompt)
-        text = _answer(prompt, shown)
-        if MARKER in prompt[: shown.start] or MARKER in prompt[shown.end :]:
+        prompt_table = find_table(prompt)
+        text = _answer(prompt, prompt_table)
+        if MARKER in prompt[: prompt_table.start] or MARKER in prompt[prompt_table.end :]:
             text = f"{MARKER} {text}"
         return Reply(
             text=text,
@@ -52,18 +52,18 @@ class LexicalModel:
         )
 
 
-def _answer(prompt: str, shown: PromptTable) -> str:
+def _answer(prompt: str, prompt_table: PromptTable) -> str:
     """Return the one-line answer to a prompt's last question about its last table."""
-    question = find_question(prompt, shown)
+    question = find_question(prompt, prompt_table)
     if question.verdicts is not None:
-        is_true = shown.table is not None and supports(question.text, shown.table)
+        is_true = prompt_table.table is not None and supports(question.text, prompt_table.table)
         return question.verdicts[0 if is_true else 1]
-    if shown.table is None:
-        answer = next_word(question.text, shown.words)
+    if prompt_table.table is None:
+        answer = next_word(question.text, prompt_table.words)
     else:
-        derived = derive(question.text, shown.table)
+        derived = derive(question.text, prompt_table.table)
         if derived is None:
-            answer = guess(question.text, shown.table)
+            answer = guess(question.text, prompt_table.table)
         elif derived.rule in ("sum", "mean") and derived.number is not None:
             answer = number_text(derived.number)
         else:

@@ -181,9 +181,9 @@ def _aggregate(question: TableQuestion) -> Derived | None:
     if len(numbers) > 2 and sum(numbers[:-1]) == numbers[-1]:  # a total, in any language
         numbers.pop()
     number = sum(numbers, Fraction()) / (len(numbers) if rule == "mean" else 1)
-    shown = shown_number(number)
-    text = f"the {rule} of {question.heading(column)!r} over {len(numbers)} rows is {shown}"
-    return Derived(rule, text, shown, number, _cells(question, column))
+    total = shown_number(number)
+    text = f"the {rule} of {question.heading(column)!r} over {len(numbers)} rows is {total}"
+    return Derived(rule, text, total, number, _cells(question, column))
 
 
 def _count(question: TableQuestion) -> Derived | None:
@@ -256,8 +256,8 @@ def _lookup(question: TableQuestion) -> Derived | None:
     answer = " ".join(str(question.table.rows[row][column]).split())
     if not answer or normal_form(answer) in {"-", "n/a", "—", "–"}:
         return None
-    shown = " ".join(str(question.table.rows[row][label_column]).split())
-    text = f"the cell of row {shown!r} and column {question.heading(column)!r} is {answer}"
+    row_label = " ".join(str(question.table.rows[row][label_column]).split())
+    text = f"the cell of row {row_label!r} and column {question.heading(column)!r} is {answer}"
     cells = ((0, row, column), (0, row, label_column))
     return Derived("look-up", text, answer, cell_number(answer), cells)
 

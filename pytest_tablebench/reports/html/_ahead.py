@@ -64,15 +64,17 @@ class PageAhead:
         if not self._is_usable or record is None:
             return
         # As a reader of the file gets it.
-        shown = excerpt(Record.from_line(record.line))
-        self.cut_replies += len(shown.raw or "") > REPLY_LIMIT
-        self._characters += sum(len(t) for t in (shown.raw, shown.prediction) if isinstance(t, str))
-        if shown.case_id in self._cases or self._characters > MOST_CHARACTERS:
+        cut_record = excerpt(Record.from_line(record.line))
+        self.cut_replies += len(cut_record.raw or "") > REPLY_LIMIT
+        self._characters += sum(
+            len(t) for t in (cut_record.raw, cut_record.prediction) if isinstance(t, str)
+        )
+        if cut_record.case_id in self._cases or self._characters > MOST_CHARACTERS:
             self._give_up()
             return
-        self._cases.add(shown.case_id)
-        self.records.append(shown)
-        self._add_texts(message, shown)
+        self._cases.add(cut_record.case_id)
+        self.records.append(cut_record)
+        self._add_texts(message, cut_record)
         if len(self.records) % DETAILS == 0:
             self._pack()
 

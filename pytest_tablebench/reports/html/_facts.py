@@ -236,9 +236,9 @@ def taken(run: RunFacts, records: Sequence[Record]) -> Iterator[str]:
     if unclear:
         cases = counted(unclear, "case")
         yield f"unclear: {percent(unclear / len(records))} ({cases}), counted as wrong"
-    shown = "unknown" if run.cost_usd is None else money(run.cost_usd)
+    cost = "unknown" if run.cost_usd is None else money(run.cost_usd)
     calls = "? calls" if run.calls_paid is None else counted(run.calls_paid, "call")
-    yield f"cost: {shown} ({calls}, {run.store_hits:,} from the store)"
+    yield f"cost: {cost} ({calls}, {run.store_hits:,} from the store)"
 
 
 def settings(run: RunFacts) -> list[tuple[str, str]]:

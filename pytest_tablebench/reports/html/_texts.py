@@ -65,7 +65,7 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     rows, header = table["rows"], table["header"]
     width = max([len(header), *map(len, rows)], default=0)
     title = table.get("title")
-    shown: dict[str, Any] = {
+    content: dict[str, Any] = {
         "title": None if title is None else str(title)[:_CELL_LIMIT],
         "header": [cell_text(cell) for cell in header[:_COLUMN_LIMIT]],
         "rows": [],
@@ -74,9 +74,11 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     }
     structure = table.get("structure")
     if structure is not None:
-        return {**shown, "lines": _lines(table, structure, min(width, _COLUMN_LIMIT))}
-    shown["rows"] = [[cell_text(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
-    return shown
+        return {**content, "lines": _lines(table, structure, min(width, _COLUMN_LIMIT))}
+    content["rows"] = [
+        [cell_text(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]
+    ]
+    return content
 
 
 def _lines(
@@ -105,7 +107,7 @@ def _lines(
     for at, (_, kind, level, line) in enumerate(shown_lines):
         cells = line[:width]
         labels = [n for n, cell in enumerate(cells[:names]) if not _is_empty(cell)]
-        shown, end = [], 0
+        packed_cells, end = [], 0
         for column, cell in enumerate(cells):
             size = sizes.get((at, column))
             if column < end or (size is None and (at, column) in covered):
@@ -121,8 +123,8 @@ def _lines(
             facts = {"down": down_by, "across": across_by, "is_header": head, "level": indent}
             usual = {"down": 1, "across": 1, "is_header": False, "level": 0}
             marked = {name: value for name, value in facts.items() if value != usual[name]}
-            shown.append({"text": cell_text(cell), **marked})
-        lines.append({"kind": kind, "cells": shown})
+            packed_cells.append({"text": cell_text(cell), **marked})
+        lines.append({"kind": kind, "cells": packed_cells})
     return lines
 
 
@@ -260,8 +262,8 @@ class TextPacker:
             target.add(text.digest, {"turns": [_turn(*turn) for turn in turns]})
         else:
             places.prompts_cut += len(text.text) > _PROMPT_LIMIT
-            shown = {"text": text.text[:_PROMPT_LIMIT], "length": len(text.text)}
-            target.add(text.digest, shown)
+            prompt = {"text": text.text[:_PROMPT_LIMIT], "length": len(text.text)}
+            target.add(text.digest, prompt)
 
     def close(self) -> TextPlaces:
         """Pack the last texts; return the places of all, and what did not fit."""

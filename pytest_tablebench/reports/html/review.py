@@ -94,13 +94,13 @@ def _table_blocks(
     for item, cells in zip(tables, marked, strict=True):
         at = []
         for number, table in enumerate(item):
-            shown = _table_excerpt(
+            table_block = _table_excerpt(
                 table, {row for table_number, row, _ in cells if table_number == number}, limit
             )
-            key = json.dumps(shown)
+            key = json.dumps(table_block)
             if key not in places:
                 places[key] = len(values)
-                values.append(shown)
+                values.append(table_block)
             at.append(places[key])
         by_item.append(at)
     return _chunks("t", values, _TABLES), by_item

@@ -159,10 +159,10 @@ class _Finder(DistributionFinder):
     def __init__(
         self,
         modules: Mapping[str, tuple[str | None, Sequence[str] | None]],
-        about: Sequence[Path],
+        metadata_folders: Sequence[Path],
     ) -> None:
         self._modules = modules
-        self._about = [PathDistribution(path) for path in about]
+        self._about = [PathDistribution(path) for path in metadata_folders]
 
     def find_distributions(
         self, context: DistributionFinder.Context = _ANY

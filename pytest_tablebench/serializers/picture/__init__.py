@@ -156,12 +156,12 @@ def _parts(sheet: DrawnSheet, fonts: Fonts, widths: list[int], measured: Measure
     return drawn
 
 
-def _left_out_note(unit: str, shown: list[int], total: int, first: int) -> str:
+def _left_out_note(unit: str, lines: list[int], total: int, first: int) -> str:
     """Return the range of a part's lines or columns as text, as `rows 1 to 20 of 60`.
 
     `first` is the number of header lines, which are not counted.
     """
-    new = [row - first + 1 for row in shown if row >= first]
+    new = [row - first + 1 for row in lines if row >= first]
     runs = [row for row in new if row - 1 not in new], [n for n in new if n + 1 not in new]
     spans = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(*runs, strict=True)]
     return f"{unit}s {' and '.join(spans)} of {total - first}"

@@ -111,23 +111,23 @@ def _grid(
     return _placed(lines, rows, where)
 
 
-def _cell(shown: ShownCell, text: str, styles: dict[str, _Style], where: str) -> _Cell:
-    node = shown.node
+def _cell(cell: ShownCell, text: str, styles: dict[str, _Style], where: str) -> _Cell:
+    node = cell.node
     of_classes = [styles.get(str(name), _Style()) for name in node.get_attribute_list("class")]
     inline = _Style.read(str(node.get("style", "")))
     style = _Style(
         inline.indent or max((each.indent for each in of_classes), default=0),
-        shown.is_bold or any(each.is_bold for each in (inline, *of_classes)),
+        cell.is_bold or any(each.is_bold for each in (inline, *of_classes)),
         any(each.is_underlined for each in (inline, *of_classes)),
     )
-    columns, rows = _spans(shown, where)
-    return _Cell(node.name, columns, rows, style, shown.is_link, text)
+    columns, rows = _spans(cell, where)
+    return _Cell(node.name, columns, rows, style, cell.is_link, text)
 
 
-def _spans(shown: ShownCell, where: str) -> tuple[int, int]:
+def _spans(cell: ShownCell, where: str) -> tuple[int, int]:
     """Return the columns and rows of a cell; 0 rows reach to the end of its row group."""
-    columns = _span(shown.node, "colspan", MAX_COLUMNS, where) or 1
-    return columns, _span(shown.node, "rowspan", MAX_LINES, where)
+    columns = _span(cell.node, "colspan", MAX_COLUMNS, where) or 1
+    return columns, _span(cell.node, "rowspan", MAX_LINES, where)
 
 
 def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
