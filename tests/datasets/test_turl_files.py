@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES
 from pytest_tablebench.datasets.files import json_items
+from pytest_tablebench.datasets.torr import turl_cta
 from pytest_tablebench.errors import DataError
 from tests.support.turl_files import TEST, cell, opened, row, turl
 
@@ -112,12 +113,16 @@ def test_bad_types_lose_one_column_only(tmp_path: Path, types: Any) -> None:
 # Large files
 
 
-def test_10000_columns_of_a_larger_file_are_read(tmp_path: Path) -> None:
-    rows = [row(f"7-{n}") for n in range(5_010)]
+def test_10000_columns_of_a_larger_file_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert turl_cta.SOURCE_LIMIT == 10_000
+    monkeypatch.setattr(turl_cta, "SOURCE_LIMIT", 20)
+    rows = [row(f"7-{n}") for n in range(12)]
     source = opened(turl(tmp_path, test=rows, train=rows))
     ids = source.example_ids(None)
-    assert (len(ids), ids[-1]) == (10_000, "7-4999-2")
-    assert len(source.pool) == 10_000
+    assert (len(ids), ids[-1]) == (20, "7-9-2")
+    assert len(source.pool) == 20
 
 
 def test_only_the_requested_rows_of_a_file_are_read(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.datasets import Example, Source
+from pytest_tablebench.datasets.torr import wikipedia
 from pytest_tablebench.datasets.torr.wikipedia import WikiTQ
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -147,14 +148,18 @@ def test_tables_of_over_200_cells_without_the_header_are_left_out(tmp_path: Path
     assert not source.problems  # filtering is no problem of the data
 
 
-def test_10000_records_are_read_before_the_filter(tmp_path: Path) -> None:
+def test_10000_records_are_read_before_the_filter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wikipedia.SOURCE_LIMIT == 10_000
+    monkeypatch.setattr(wikipedia, "SOURCE_LIMIT", 20)
     # 300 cells: filtered out but counted.
     wide = "\t".join(["c"] * 300) + "\n" + "\t".join(["1"] * 300) + "\n"
-    rows = [f"q-{n}\tQuestion {n}?\tcsv/9-csv/wide.csv\tGull" for n in range(9_998)]
-    rows += [f"q-{n}\tQuestion {n}?\tcsv/1-csv/1.csv\tGull" for n in range(9_998, 10_003)]
+    rows = [f"q-{n}\tQuestion {n}?\tcsv/9-csv/wide.csv\tGull" for n in range(18)]
+    rows += [f"q-{n}\tQuestion {n}?\tcsv/1-csv/1.csv\tGull" for n in range(18, 23)]
     upstream.wikitq(tmp_path, test=rows, train=rows, tables={"csv/9-csv/wide.tsv": wide})
     source = opened(tmp_path)
-    assert list(source.example_ids(None)) == ["q-9998", "q-9999"]
+    assert list(source.example_ids(None)) == ["q-18", "q-19"]
     assert len(source.pool) == 2
 
 
