@@ -6,26 +6,17 @@ In a test::
         server.queue(error(429, headers={"Retry-After": "3"}), text("42"))
         ...                                     # send requests to server.url
         assert server.calls == 2
-
-In a separate process, until its standard input closes or the time limit passes; it prints its
-address when it is ready::
-
-    python -m tests.support.openai_server --port-file PATH --reply TEXT
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import socket
 import ssl
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from tests.support.loopback import LoopbackHandler, LoopbackServer
@@ -330,34 +321,3 @@ class _Handler(LoopbackHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.owner.sent += len(piece)
             piece = behaviour.piece
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Serve one reply until standard input closes or the time limit passes."""
-    parser = argparse.ArgumentParser(description="scripted OpenAI-compatible server")
-    parser.add_argument("--port-file", type=Path, required=True, help="the port is written here")
-    parser.add_argument("--reply", required=True, help="the text of every answer")
-    parser.add_argument("--limit", type=float, default=120.0, help="stop after so many seconds")
-    options = parser.parse_args(arguments)
-    with OpenAIServer(lambda _: text(options.reply)) as server:
-        # Written to another file and renamed, so that a reader never sees a part of the port.
-        aside = options.port_file.with_suffix(".part")
-        aside.write_text(str(server.port), encoding="ascii")
-        aside.replace(options.port_file)
-        sys.stdout.write(f"{server.url}\n")  # readers of standard output need not poll
-        sys.stdout.flush()
-        done = threading.Event()
-
-        def watch() -> None:
-            # os.read, not sys.stdin: a buffered reader cannot be left at exit.
-            while os.read(sys.stdin.fileno(), 4096):
-                pass
-            done.set()
-
-        threading.Thread(target=watch, daemon=True).start()
-        done.wait(options.limit)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
