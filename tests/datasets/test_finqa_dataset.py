@@ -19,6 +19,7 @@ from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.strategies import assemble
 from pytest_tablebench.tables.table import Table
+from tests.support import upstream
 
 TEST = "dataset/test.json"
 TRAIN = "dataset/train.json"
@@ -53,13 +54,8 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, test: Any, train: Any = None) -> Path:
-    given = [row(number) for number in range(100, 107)] if train is None else train
-    for name, content in ((TEST, test), (TRAIN, given)):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str | bytes) else json.dumps(content)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return folder
+    shown = [row(number) for number in range(100, 107)] if train is None else train
+    return upstream.write(folder, {TEST: test, TRAIN: shown})
 
 
 def opened(folder: Path, test: Any, train: Any = None) -> Source:

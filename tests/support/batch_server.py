@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.loopback import LoopbackHandler, LoopbackServer
+from tests.support.openai_server import completion
 
 Answer = str | dict[str, dict[str, Any]]
 HANDLED = ("/files", "/batches")
@@ -178,40 +179,22 @@ def _answered(row: dict[str, Any], answer: Answer, usage: tuple[int, int]) -> by
                 for number, function in enumerate(functions)
             ],
         }
-    body = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": row["body"]["model"],
-        "choices": [
-            {
-                "index": 0,
-                "message": message,
-                "finish_reason": "stop" if isinstance(answer, str) else "tool_calls",
-            }
-        ],
-        "usage": {
-            "prompt_tokens": usage[0],
-            "completion_tokens": usage[1],
-            "total_tokens": sum(usage),
-        },
-    }
-    response = {"status_code": 200, "request_id": "r", "body": body}
-    return json.dumps(
-        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
-    ).encode()
+    reason = "stop" if isinstance(answer, str) else "tool_calls"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    body = json.loads(completion([choice], usage, row["body"]["model"]))
+    return _line(row, {"status_code": 200, "request_id": "r", "body": body}, None)
 
 
 def _failed(row: dict[str, Any], status: int, code: str) -> bytes:
     error = {"message": f"scripted {code}", "code": code}
     if status == 0:
-        return json.dumps(
-            {"id": "x", "custom_id": row["custom_id"], "response": None, "error": error}
-        ).encode()
-    response = {"status_code": status, "body": {"error": error}}
-    return json.dumps(
-        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
-    ).encode()
+        return _line(row, None, error)
+    return _line(row, {"status_code": status, "body": {"error": error}}, None)
+
+
+def _line(row: dict[str, Any], response: Any, error: Any) -> bytes:
+    line = {"id": "x", "custom_id": row["custom_id"], "response": response, "error": error}
+    return json.dumps(line).encode()
 
 
 def _uploaded(data: bytes, kind: str) -> bytes:
