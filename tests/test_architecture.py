@@ -60,9 +60,14 @@ def modules() -> list[tuple[str, Path]]:
 
 
 @cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def import_nodes(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
     """Return every import of a module, and whether it is for types only."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = nodes_of(path)
     typing = {
         id(inner)
         for node in nodes
@@ -104,6 +109,19 @@ def test_imports_point_down(room: str) -> None:
         and not (typing and room in UP_FOR_TYPES)
     }
     assert up == set()
+
+
+def test_only_the_verdict_module_judges_gates() -> None:
+    judging = {
+        name
+        for name, path in modules()
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"judge_gates", "cut_short", "exit_code"}
+    }
+    # A migration judges its own claims about two runs, not the gates of a run.
+    assert judging == {"claims.verdict", "claims.migration._judge"}
 
 
 def test_rooms_below_the_session_do_not_import_pytest() -> None:

@@ -50,23 +50,21 @@ GRID = [
 ]
 
 
-def test_performance_is_the_mean_over_examples_of_the_mean_over_configurations():
-    assert dataset_scope(GRID)["performance"] == 0.6875
-
-
-def test_robustness_is_one_minus_the_range_of_each_example():
-    assert dataset_scope(GRID)["robustness"] == 0.25  # of 0 and 0.5
-
-
-def test_pass_rate_is_the_mean_share_passed():
-    assert dataset_scope(GRID)["pass_rate"] == 0.5  # of 1/4 and 3/4
-
-
-def test_a_scope_counts_cases_examples_and_outcomes():
+def test_a_scope_has_means_over_examples_and_counts():
     scope = dataset_scope(GRID)
+    assert scope["performance"] == 0.6875  # of 0.5 and 0.875
+    assert scope["robustness"] == 0.25  # 1 less the ranges: of 0 and 0.5
+    assert scope["pass_rate"] == 0.5  # of 1/4 and 3/4
     assert (scope["n_examples"], scope["n_cases"], scope["no_answer"]) == (2, 8, 0.0)
-    assert scope["flags"] == []
-    assert scope["reasons"] == {}
+    assert (scope["flags"], scope["reasons"]) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("second", "flags"), [((1.0, 1.0, 1.0), ["incomplete"]), ((), ["one configuration"])]
+)
+def test_a_missing_or_single_configuration_is_flagged(second, flags):
+    first = (1.0, 1.0, 1.0, 1.0) if second else (1.0,)
+    assert dataset_scope([*cells("e1", *first), *cells("e2", *second)])["flags"] == flags
 
 
 def test_each_serializer_and_perturbation_has_its_own_scope():
@@ -130,16 +128,6 @@ def test_measures_without_any_answer_are_none_and_not_0():
     assert scope["ci95"] == {"performance": None, "robustness": None, "pass_rate": None}
 
 
-def test_a_missing_configuration_is_flagged():
-    records = [*cells("e1", 1.0, 1.0, 1.0, 1.0), *cells("e2", 1.0, 1.0, 1.0)]
-    assert dataset_scope(records)["flags"] == ["incomplete"]
-
-
-def test_a_single_configuration_is_flagged():
-    scope = dataset_scope([*cells("e1", 1.0), *cells("e2", 0.0)])
-    assert scope["flags"] == ["one configuration"]
-
-
 def test_reasons_are_counted_with_the_most_frequent_first():
     records = [
         *cells("e1", None, None, reason="timeout"),
@@ -169,18 +157,12 @@ def test_a_benchmark_has_no_performance_if_one_of_its_datasets_has_none():
     assert benchmark["no_answer"] == 0.5
 
 
-def test_the_same_example_id_in_two_datasets_names_two_examples():
+def test_benchmarks_and_datasets_are_separate():
     records = [*cells("e1", 1.0), *cells("e1", 0.0, dataset="other")]
-    assert summarize(records)["benchmarks"]["b"]["n_examples"] == 2
-
-
-def test_benchmarks_are_aggregated_separately():
-    records = [*cells("e1", 1.0), *cells("e1", 0.0, benchmark="c", dataset="x")]
-    benchmarks = summarize(records)["benchmarks"]
-    assert {name: part["performance"] for name, part in benchmarks.items()} == {"b": 1.0, "c": 0.0}
-
-
-def test_without_records_there_are_no_benchmarks():
+    further = cells("e1", 0.0, benchmark="c", dataset="x")
+    benchmarks = summarize([*records, *further])["benchmarks"]
+    assert {name: part["performance"] for name, part in benchmarks.items()} == {"b": 0.5, "c": 0.0}
+    assert benchmarks["b"]["n_examples"] == 2  # one id in two datasets
     assert summarize([]) == {"benchmarks": {}}
 
 

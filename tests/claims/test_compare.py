@@ -32,6 +32,12 @@ def toy(comparison, measure):
     return scope(comparison, "dataset", "toy").measures[measure]
 
 
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    """Return the comparison of BEFORE and AFTER."""
+    return compare_runs(*write_pair(tmp_path_factory.mktemp("pair"), BEFORE, AFTER))
+
+
 def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
     after = AFTER | {"e3": [1, 0, 0, 0]}
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
@@ -45,27 +51,36 @@ def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
     assert (difference.examples, difference.left_out) == (3, 0)
 
 
-def test_the_interval_of_a_difference_is_cut_to_its_range(tmp_path):
-    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
+def test_a_difference_has_an_interval_within_its_range_and_a_p(comparison):
+    difference = toy(comparison, "performance")
     # Of .25, -.25 and 1: 1/3 -+ 1.56, and a difference of scores is within -1 to 1.
     assert (difference.value, difference.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
-
-
-def test_p_is_from_a_sign_flip_test_over_examples(tmp_path):
-    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Six of the eight signs of .25, -.25 and 1 give a sum as far from 0 as 1.
     assert difference.p == pytest.approx(0.75, abs=0.02)
     assert difference.test == "sign-flip over examples"
-
-
-def test_robustness_is_compared_by_the_range_of_each_example(tmp_path):
-    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "robustness")
+    # The range of each example.
+    difference = toy(comparison, "robustness")
     assert (difference.before, difference.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
     assert difference.value == pytest.approx(-1 / 3)
 
 
-def test_flips_are_counted_by_case_and_named(tmp_path):
-    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
+def test_each_serializer_perturbation_and_configuration_is_compared(comparison):
+    difference = scope(comparison, "serializer", "csv").measures["performance"]
+    assert difference.value == pytest.approx((0.5 + 0 + 1) / 3)
+    difference = scope(comparison, "perturbation", "none").measures["pass_rate"]
+    assert difference.value == pytest.approx((0 + 0 + 1) / 3)
+    flips = {
+        (entry.configuration["serializer"], entry.configuration["perturbation"]): (
+            entry.better, entry.worse, entry.p,
+        )
+        for entry in comparison.configurations
+    }  # fmt: skip
+    assert set(flips) == set(GRID)
+    assert flips["csv", "transpose"] == (2, 0, pytest.approx(0.5))  # 2 * (1/2)^2
+    assert flips["html", "transpose"] == (1, 1, 1.0)
+
+
+def test_flips_are_counted_by_case_and_named(comparison):
     assert comparison.better == ("toy/e1/csv/transpose", *(f"toy/e3/{s}/{p}" for s, p in GRID))
     assert comparison.worse == ("toy/e2/html/transpose",)
     whole = scope(comparison, "dataset", "toy")
@@ -74,14 +89,6 @@ def test_flips_are_counted_by_case_and_named(tmp_path):
     assert (part.better, part.worse, part.n_cases) == (2, 1, 6)
     part = scope(comparison, "perturbation", "transpose")
     assert (part.better, part.worse, part.n_cases) == (3, 1, 6)
-
-
-def test_a_scope_of_one_serializer_pairs_only_its_cases(tmp_path):
-    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
-    difference = scope(comparison, "serializer", "csv").measures["performance"]
-    assert difference.value == pytest.approx((0.5 + 0 + 1) / 3)
-    difference = scope(comparison, "perturbation", "none").measures["pass_rate"]
-    assert difference.value == pytest.approx((0 + 0 + 1) / 3)
 
 
 def test_pass_rate_and_performance_differ_where_scores_are_fractions(tmp_path):
@@ -119,19 +126,6 @@ def test_over_several_configurations_mcnemar_is_never_used(tmp_path):
     before, after = {"e1": [0] * 4, "e2": [1, 1, 0, 0]}, {"e1": [1] * 4, "e2": [1, 1, 0, 0]}
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "pass_rate")
     assert (difference.test, difference.p) == ("sign-flip over examples", 1.0)
-
-
-def test_every_configuration_has_its_own_mcnemar(tmp_path):
-    comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
-    flips = {
-        (entry.configuration["serializer"], entry.configuration["perturbation"]): entry
-        for entry in comparison.configurations
-    }
-    assert set(flips) == set(GRID)
-    assert (flips["csv", "transpose"].better, flips["csv", "transpose"].worse) == (2, 0)
-    assert flips["csv", "transpose"].p == pytest.approx(0.5)  # 2 * (1/2)^2
-    assert (flips["html", "transpose"].better, flips["html", "transpose"].worse) == (1, 1)
-    assert flips["html", "transpose"].p == 1.0
 
 
 def test_datasets_have_equal_weight_in_a_benchmark(tmp_path):

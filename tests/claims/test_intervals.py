@@ -1,9 +1,8 @@
-"""Confidence intervals: cases worked out by hand and the golden vectors of gates on one run."""
+"""Confidence intervals worked out by hand; tests/conformance compares those of gates."""
 
 from __future__ import annotations
 
 import math
-import re
 
 import pytest
 from hypothesis import given
@@ -18,12 +17,7 @@ from pytest_tablebench.claims.estimate import (
     moments,
     paired_bounds,
 )
-from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.results import ScoreRow
-from tests.conformance import vectors
 from tests.support.present import present
-
-TOLERANCE = 1e-7
 
 
 def test_fewer_than_two_examples_have_no_interval():
@@ -124,90 +118,3 @@ def test_a_higher_level_has_a_wider_interval(values):
     wide_low, wide_high = present(interval([values], level=0.99))
     assert wide_low <= low + 1e-9
     assert wide_high >= high - 1e-9
-
-
-# Golden vectors
-
-GATE = re.compile(r"(?P<scope>[\w]+)(?:\[(?P<part>\w+)\])?\.(?P<measure>\w+) ")
-
-
-def on_one_run(record):
-    measured = ("performance", "pass_rate")
-    return (
-        record["kind"] == "gate"
-        and not record.get("baseline")
-        and "baseline" not in record["gate"]
-        and present(GATE.match(record["gate"]))["measure"] in measured
-    )
-
-
-def cells(record):
-    """Return the records of a vector, each with the benchmark that the vector names."""
-    if "records_of" in record:
-        [record] = [
-            vector for vector in vectors.load("gates.json") if vector["id"] == record["records_of"]
-        ]
-    home = {name: key for key, names in record["benchmarks"].items() for name in names}
-    return [
-        ScoreRow(
-            home.get(row["dataset"], "none"),
-            row["dataset"],
-            row["example_id"],
-            row["serializer"],
-            row["perturbation"],
-            row["score"],
-            row["passed"],
-            None,
-        )
-        for row in record["records"]
-    ]
-
-
-@pytest.mark.parametrize(
-    "record", vectors.params("gates.json", lambda record: record["id"], keep=on_one_run)
-)
-def test_intervals_agree_with_the_golden_vectors(record):
-    gate = present(GATE.match(record["gate"]))
-    benchmarks = summarize(cells(record))["benchmarks"]
-    scopes = dict(benchmarks)
-    for benchmark in benchmarks.values():
-        scopes |= benchmark["datasets"]
-    scope = scopes[gate["scope"]]
-    if gate["part"]:
-        scope = (scope["serializers"] | scope["perturbations"])[gate["part"]]
-    expected = record["expected"]
-    assert scope[gate["measure"]] == pytest.approx(expected["estimate"], abs=1e-9)
-    assert scope["n_examples"] == expected["n_examples"] + expected["n_left_out"]
-    bounds = scope["ci95"][gate["measure"]]
-    if expected["interval"] is None:
-        assert bounds is None
-    else:
-        assert bounds == pytest.approx(expected["interval"], abs=TOLERANCE)
-
-
-def all_alike(record):
-    return record["kind"] == "clopper_pearson" and record["x"] in (0, record["n"])
-
-
-@pytest.mark.parametrize(
-    "record", vectors.params("gates.json", lambda record: record["id"], keep=all_alike)
-)
-def test_clopper_pearson_agrees_with_the_golden_vectors(record):
-    # With x = 0 or n it is the zero-variance bound: 1 - 0.025 ** (1 / n).
-    values = [1.0] * record["x"] + [0.0] * (record["n"] - record["x"])
-    bounds = interval([values], level=record["level"])
-    if record["n"] == 1:
-        assert bounds is None
-    else:
-        assert bounds == pytest.approx(record["expected"]["interval"], abs=TOLERANCE)
-
-
-def test_the_effective_rule_is_a_little_wider_than_the_exact_one():
-    """7 right of 12: n* is below n by the t quantile."""
-    [record] = [
-        vector for vector in vectors.load("gates.json") if vector["id"] == "clopper-pearson/7-12"
-    ]
-    low, high = present(interval([[1.0] * 7 + [0.0] * 5], level=record["level"]))
-    exact_low, exact_high = record["expected"]["interval"]
-    assert exact_low - 0.05 < low <= exact_low
-    assert exact_high <= high < exact_high + 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import pytest_tablebench
 from pytest_tablebench.claims.gates import GateResult, StoppingRule, order, parse_gates
 from pytest_tablebench.claims.verdict import (
     RunVerdict,
@@ -183,17 +181,3 @@ def test_decisions_against_another_baseline_are_discarded(tmp_path: Path) -> Non
     assert standing(run, None) == texts[:1]
     assert standing(run | {"baseline": None}, tmp_path / "old") == texts[:1]
     assert standing(run | {"cases_saved": 0}, tmp_path / "old") == []
-
-
-def test_only_the_verdict_module_judges_gates_in_the_package() -> None:
-    package = Path(pytest_tablebench.__file__).parent
-    judging = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in {"judge_gates", "cut_short", "exit_code"}
-    }
-    # A migration judges its own claims about two runs, not the gates of a run.
-    assert judging == {"claims/verdict.py", "claims/migration/_judge.py"}

@@ -65,20 +65,26 @@ def folder(tmp_path: Path) -> Path:
     (found / "tables").mkdir(parents=True)
     (found / "names.txt").write_text("Wren")
     (found / "test.json").write_text(ROWS)
-    (found / "train.json").write_text('[{"id": "p", "question": "shown"}]')
+    (found / "train.json").write_text('[null, {"id": "p", "question": "shown"}]')
     return found
 
 
 def test_bad_rows_are_reported_with_file_and_row(folder: Path) -> None:
     source = Boats().open(folder)
-    assert source.example_ids(None) == ["a", "e"]
-    assert [str(problem) for problem in source.problems] == [
+    problems = [
         "test.json, row 2, field 'id': 'a' occurs a second time",
         "test.json, row 3, field 'row': must be an object, not int",
         "test.json, row 4, field 'question': is missing",
         "test.json, row 5, field 'question': is never asked",
     ]
-    assert [source.pool[index].id for index in range(len(source.pool))] == ["p"]
+    # The pool is read when it is needed, and rows are counted once.
+    for _ in range(2):
+        assert source.example_ids(None) == ["a", "e"]
+        assert list(map(str, source.problems)) == problems
+    problems.append("train.json, row 1, field 'row': must be an object, not NoneType")
+    for _ in range(2):
+        assert [source.pool[index].id for index in range(len(source.pool))] == ["p"]
+        assert list(map(str, source.problems)) == problems
 
 
 def test_files_are_recorded_by_digest_and_a_substitute_pool_by_a_note(folder: Path) -> None:
@@ -106,7 +112,7 @@ def test_only_placeholders_of_the_prompt_template_are_filled(
 @pytest.mark.parametrize(
     ("gone", "said"),
     [
-        ("test.json", "lacks test.json"),
+        ("test.json", r"lacks test\.json \(it contains else, names.*\): .* or another dataset's"),
         ("names.txt", "lacks names.txt"),
         ("train.json", "lacks dev.json"),
         ("tables", "lacks the folder tables"),
@@ -116,17 +122,32 @@ def test_missing_files_are_named_with_the_command(folder: Path, gone: str, said:
     (folder / gone).rename(folder / "else")
     with pytest.raises(DataError, match=said) as error:
         Boats().open(folder)
+    assert not isinstance(error.value, DataMissing)
     command = f"tablebench pull boats --bench-data={folder.parent}"
     assert str(error.value).endswith(f"get it with: {command}")
     with pytest.raises(DataMissing, match=r"no data in .*; get it with: tablebench pull boats"):
         Boats().open(folder.parent / "nowhere")
 
 
-def test_a_file_of_something_else_is_refused_with_the_expected_content(folder: Path) -> None:
-    (folder / "test.json").write_text("{}")
-    with pytest.raises(
-        DataError, match=r"test\.json: must contain a list of objects, not a dict; is this Boats\?"
-    ):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{}", r"must contain a list of objects, not a dict; is this Boats\?"),
+        (b"null", "must contain a list of objects, not a NoneType"),
+        (b'[{"a": [1', "not valid JSON: .*line 1 column"),
+        (b"", "not valid JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'[{"\xff": 1}]', r"not UTF-8 text \(byte 3\)"),
+    ],
+    ids=["object", "null", "cut-off", "empty", "deep", "latin-1"],
+)
+def test_a_file_that_is_no_dataset_is_refused(folder: Path, content: bytes, said: str) -> None:
+    (folder / "train.json").write_bytes(content)
+    source = Boats().open(folder)
+    with pytest.raises(DataError, match=rf"train\.json: .*{said}"):
+        _ = source.pool
+    (folder / "test.json").write_bytes(content)
+    with pytest.raises(DataError, match=rf"test\.json: .*{said}"):
         Boats().open(folder)
 
 

@@ -13,13 +13,13 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import PromptParts, Source
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.torr.finqa import FinQA
-from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.errors import DataError
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.strategies import assemble
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import slug
+from tests.support import upstream
 
 TEST = "dataset/test.json"
 TRAIN = "dataset/train.json"
@@ -54,13 +54,8 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, test: Any, train: Any = None) -> Path:
-    given = [row(number) for number in range(100, 107)] if train is None else train
-    for name, content in ((TEST, test), (TRAIN, given)):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str | bytes) else json.dumps(content)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return folder
+    shown = [row(number) for number in range(100, 107)] if train is None else train
+    return upstream.write(folder, {TEST: test, TRAIN: shown})
 
 
 def opened(folder: Path, test: Any, train: Any = None) -> Source:
@@ -129,14 +124,6 @@ def test_the_full_text_of_a_report_is_a_separate_dataset(tmp_path: Path) -> None
     assert asked.startswith("Pre-table text: tea grew 4 times . a second sentence .\n")
     first = FinQA().open(tmp_path).example(ids([4])[0])
     assert first.inputs["pre_text"] == "tea grew 4 times ."
-
-
-def test_an_example_can_be_loaded_out_of_order(tmp_path: Path) -> None:
-    source = opened(tmp_path, [row(1), row(2), row(3)])
-    assert source.example(ids([3])[0]).question == "what is the growth of tea 3?"
-    assert list(source.example_ids(2)) == ids([1, 2])
-    with pytest.raises(DataError, match="page_9"):
-        source.example(ids([9])[0])
 
 
 def test_programs_run_on_the_unperturbed_table(tmp_path: Path) -> None:
@@ -215,53 +202,7 @@ def test_a_bad_row_is_named_and_the_others_are_kept(
     assert words in str(problem)
 
 
-@pytest.mark.parametrize("bad", [None, [], "row", 3])
-def test_a_row_that_is_no_object_is_named(tmp_path: Path, bad: Any) -> None:
-    source = opened(tmp_path, [row(1)], [row(100), bad, row(101)])
-    assert len(source.pool) == 2
-    [problem] = source.problems
-    assert str(problem).startswith(f"{TRAIN}, row 2, field 'row': must be an object")
-
-
-def test_bad_rows_are_counted_once(tmp_path: Path) -> None:
-    source = opened(tmp_path, [row(1), row(1)], [row(100), row(100, pre_text=[])])
-    for _ in range(2):
-        source.example_ids(None)
-        assert len(source.pool) == 1
-    assert len(source.problems) == 2
-
-
 # Damaged files
-
-
-def test_a_missing_folder_is_named_with_the_command(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"no data in .*finqa.*get it with: .*finqa"):
-        FinQA().open(tmp_path / "finqa")
-
-
-@pytest.mark.parametrize("gone", [TEST, TRAIN])
-def test_a_missing_file_is_named(tmp_path: Path, gone: str) -> None:
-    (write(tmp_path, [row(1)]) / gone).unlink()
-    with pytest.raises(DataError, match=gone) as caught:
-        FinQA().open(tmp_path)
-    assert not isinstance(caught.value, DataMissing)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "must contain a JSON list"),
-        ("null", "must contain a JSON list"),
-        ({"rows": []}, "must contain a JSON list"),
-        (b'[{"id": "\xff"}]', "not UTF-8"),
-        ("[" * 100_000, "nested too deeply|not valid JSON"),
-        (json.dumps([row(1)])[:-40], "item 1 is not valid JSON or incomplete"),
-    ],
-    ids=["empty", "null", "object", "latin-1", "deep", "cut-off"],
-)
-def test_a_file_that_is_no_dataset_is_refused(tmp_path: Path, content: Any, words: str) -> None:
-    with pytest.raises(DataError, match=rf"test\.json.*({words})"):
-        opened(tmp_path, content)
 
 
 def test_a_truncated_file_gives_its_whole_rows_and_a_problem(tmp_path: Path) -> None:
@@ -364,15 +305,3 @@ def test_a_whole_prompt_equals_the_published_one(tmp_path: Path, compat: Any) ->
         assert asked.reference_instruction is not None
         instruction = asked.reference_instruction
     assert prompt == f"{instruction}\n{''.join(used)}{asked.source}\n"
-
-
-def test_example_ids_are_safe_for_pytest(tmp_path: Path) -> None:
-    write(tmp_path / "finqa", [row(1), row(2)])
-    runner = Runner(Settings(data=tmp_path), builtin_registry())
-    cases, node_ids = runner.cases("finqa")
-    assert len(cases) == len(set(node_ids)) == 70
-    short = slug("TEA/2019/page_1.pdf-1", 34)
-    assert "/" not in short
-    assert cases[0].case_id == f"finqa/{short}/html/none"
-    assert node_ids[0] == f"{short}-html-none"
-    assert cases[0].example_id == "TEA/2019/page_1.pdf-1"

@@ -104,8 +104,9 @@ def test_the_row_overrides_the_kind_and_a_unit_makes_a_number() -> None:
 
 
 def test_invalid_settings_of_a_row_are_refused() -> None:
-    with pytest.raises(BadRowError, match=r"must be a number, 0\.5, or a share"):
+    with pytest.raises(BadRowError, match=r"must be a number, 0\.5, or a share") as caught:
         context(["x"], "12", tolerance="some")
+    assert caught.value.field == "tolerance"
     table = Table(["x"], [["1"]])
     row = {"metric": "number", "tolerance": None, "unit": None}
     with pytest.raises(BadRowError, match="number takes one answer, the row has 2"):

@@ -7,6 +7,7 @@ import re
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -20,10 +21,11 @@ from tests.support.own_folders import (
     asked,
     only,
     opened,
-    problems,
     workbook,
     write_folder,
 )
+
+LOCKED = bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600
 
 
 def test_a_workbook_has_tables_by_sheet_and_questions(tmp_path: Path) -> None:
@@ -97,11 +99,6 @@ def test_the_separator_fits_all_lines_and_leaves_numbers_whole(
     assert [list(line) for line in table.lines] == lines
 
 
-def test_lines_are_counted_from_the_line_that_names_the_separator(tmp_path: Path) -> None:
-    (problem,) = asked("a.csv", {"a.csv": "sep=;\na;b\n1\n"}, tmp_path)
-    assert "a.csv: line 3: 1 cell, the header has 2" in problem
-
-
 @pytest.mark.parametrize(
     ("data", "encoding"),
     [
@@ -129,24 +126,33 @@ def test_the_folder_names_the_encoding_of_its_files(tmp_path: Path) -> None:
     assert source.example("2").inputs["table"].lines == (("名称",), ("茶",))
 
 
-def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:
-    (problem,) = asked("bad.csv", {"bad.csv": "a,b\n1,2\n3\n"}, tmp_path)
-    assert problem.startswith("mine/questions.csv, row 2, field 'table': bad.csv: line 3: 1 cell")
+def sheet(folder: Path, *rows: list[object]) -> bytes:
+    workbook(folder / "made.xlsx", S=list(rows))
+    return (folder / "made.xlsx").read_bytes()
 
 
-def test_a_long_table_is_not_read_completely(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("sep.csv", "sep=;\na;b\n1\n", "sep.csv: line 3: 1 cell, the header has 2"),
+        ("long.csv", "a\n" + "1\n" * 4, "long.csv: more than 3 rows"),
+        ("long.xlsx", [["a"], [1], [2], [3], [4]], "has a sheet of more than 3 rows"),
+        ("wide.xlsx", [["a", "b", "c"], [1, 2, 3]], "has a sheet of more than 5 cells"),
+        ("wide.csv", "a,b\n" + "1," * 600_000, "line 2: longer than 1,000,000 characters"),
+        ("formula.xlsx", [["a", "b"], [1, "=A2+1"]], "B2 has a formula that was never calculated"),
+        ("locked.xlsx", LOCKED, "locked.xlsx: is protected by a password"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 15 else "",
+)
+def test_a_table_that_cannot_be_read_is_named(
+    name: str, content: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_lines, "MOST_ROWS", 3)
-    (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 4}, tmp_path)
-    assert "long.csv: more than 3 rows" in problem
-
-
-def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_workbook, "MOST_ROWS", 3)
-    workbook(tmp_path / "l.xlsx", S=[["a"], [1], [2], [3], [4]])
-    (problem,) = asked("l.xlsx", {"l.xlsx": (tmp_path / "l.xlsx").read_bytes()}, tmp_path)
-    assert "l.xlsx: has a sheet of more than 3 rows" in problem
+    monkeypatch.setattr(folder_workbook, "_MOST_CELLS", 5)
+    data = sheet(tmp_path, *content) if isinstance(content, list) else content
+    (line,) = asked(name, {name: data}, tmp_path)
+    assert problem in line
 
 
 @pytest.fixture
@@ -213,20 +219,6 @@ def test_a_formula_without_value_is_named_in_a_large_workbook_too(tmp_path: Path
         folder_workbook.read_sheet(tmp_path / "f.xlsx", None)
 
 
-def test_a_file_that_would_fill_the_memory_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folder_workbook, "_MOST_CELLS", 5)
-    workbook(tmp_path / "w.xlsx", S=[["a", "b", "c"], [1, 2, 3]])
-    data = (tmp_path / "w.xlsx").read_bytes()
-    wide: dict[str, str | bytes] = {"w.xlsx": data, "w.csv": "a,b\n" + "1," * 600_000}
-    (problem,) = asked("w.xlsx", wide, tmp_path)
-    assert "w.xlsx: has a sheet of more than 5 cells" in problem
-    (tmp_path / "mine/questions.csv").write_text("table,question,answer\nw.csv,How many?,3\n")
-    (problem,) = problems(tmp_path)
-    assert "w.csv: line 2: longer than 1,000,000 characters" in problem
-
-
 def test_several_tables_are_in_the_prompt_in_order(tmp_path: Path) -> None:
     files = {
         "a.csv": "x\n1\n",
@@ -238,42 +230,25 @@ def test_several_tables_are_in_the_prompt_in_order(tmp_path: Path) -> None:
     assert prompt.source == "Table 1:\n<x>\n\nTable 2:\n<y>\n\nQuestion: What is x + y?\n"
 
 
-def test_a_workbook_with_a_password_is_refused(tmp_path: Path) -> None:
-    locked = bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600
-    (problem,) = asked("locked.xlsx", {"locked.xlsx": locked}, tmp_path)
-    assert "locked.xlsx: is protected by a password" in problem
-
-
-def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
-    workbook(tmp_path / "f.xlsx", S=[["a", "b"], [1, "=A2+1"]])
-    (problem,) = asked("f.xlsx", {"f.xlsx": (tmp_path / "f.xlsx").read_bytes()}, tmp_path)
-    assert "f.xlsx: cell B2 has a formula that was never calculated" in problem
-
-
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_workbook, "_MOST_UNPACKED", 1 << 20)
-    workbook(tmp_path / "b.xlsx", S=[["a"], [1]])
-    with zipfile.ZipFile(tmp_path / "b.xlsx", "a", zipfile.ZIP_DEFLATED) as archive:
+    sheet(tmp_path, ["a"], [1])
+    with zipfile.ZipFile(tmp_path / "made.xlsx", "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/zeros", b"\0" * (1 << 20))
-    (problem,) = asked("b.xlsx", {"b.xlsx": (tmp_path / "b.xlsx").read_bytes()}, tmp_path)
+    (problem,) = asked("b.xlsx", {"b.xlsx": (tmp_path / "made.xlsx").read_bytes()}, tmp_path)
     assert "would unpack to" in problem
 
 
 def test_a_workbook_with_macros_is_read_without_running_them(tmp_path: Path) -> None:
-    workbook(tmp_path / "m.xlsx", S=[["a"], [1]])
-    with zipfile.ZipFile(tmp_path / "m.xlsx", "a") as archive:
+    sheet(tmp_path, ["a"], [1])
+    with zipfile.ZipFile(tmp_path / "made.xlsx", "a") as archive:
         archive.writestr("xl/vbaProject.bin", b"macro")
     files: dict[str, str | bytes] = {
-        "m.xlsm": (tmp_path / "m.xlsx").read_bytes(),
+        "m.xlsm": (tmp_path / "made.xlsx").read_bytes(),
         "questions.csv": "table,question,answer\nm.xlsm,What?,1\n",
     }
     source = opened(tmp_path, files)
     assert source.example("2").inputs["table"].rows == ((1,),)
-
-
-def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
-    (problem,) = asked("x.xlsx", {"x.xlsx": b"hello"}, tmp_path)
-    assert "x.xlsx: is not a workbook" in problem
 
 
 def test_parquet_without_its_package_names_what_to_install(

@@ -17,26 +17,42 @@ from tests.support.upstream_server import COMMIT, Fault
 # A pull that goes well
 
 
-@pytest.mark.parametrize(("name", "files"), [("finqa", FINQA), ("qtsumm", QTSUMM)])
-def test_files_are_fetched_once(place: Place, name: str, files: dict[str, bytes]) -> None:
+@pytest.mark.parametrize(
+    ("name", "files"), [("finqa", FINQA), ("qtsumm", QTSUMM), ("wikitq", WIKITQ)]
+)
+def test_files_are_fetched_once_and_only_what_is_wanted(
+    place: Place, name: str, files: dict[str, bytes]
+) -> None:
     place.pull(name)
     assert place.files(name) == files
+    ours = {path.name for path in (place.data / name).iterdir()}
+    ours -= {path.partition("/")[0] for path in files}
+    assert ours == {LOCK, ".tablebench-pull.busy", "LICENCE-upstream.txt"}
     place.server.forget()
     place.pull(name)
     assert place.server.asked == []
-    assert "already there, 3 files" in place.said[-1]
+    assert f"already there, {len(files)} files" in place.said[-1]
     assert place.waits == []
 
 
-def test_an_archive_is_fetched_once_and_only_what_is_wanted_of_it(place: Place) -> None:
-    place.pull("wikitq")
-    assert place.files("wikitq") == WIKITQ
-    ours = {path.name for path in (place.data / "wikitq").iterdir()} - {"csv", "data"}
-    assert ours == {LOCK, ".tablebench-pull.busy", "LICENCE-upstream.txt"}
+@pytest.mark.parametrize(
+    ("name", "path", "asked"), [("finqa", TEST, ".json"), ("wikitq", "csv/200-csv/1.tsv", "")]
+)
+@pytest.mark.parametrize("damage", ["is missing", "has changed"])
+def test_a_file_that_is_gone_or_damaged_is_fetched_again(
+    place: Place, name: str, path: str, asked: str, damage: str
+) -> None:
+    place.pull(name)
+    before = place.files(name)
+    if damage == "is missing":
+        (place.data / name / path).unlink()
+    else:
+        (place.data / name / path).write_bytes(b"damaged")
     place.server.forget()
-    place.pull("wikitq")
-    assert place.server.asked == []
-    assert "already there, 5 files" in place.said[-1]
+    place.pull(name)
+    assert f"{name}: {path} {damage}; fetching it again" in place.said
+    assert len(place.server.downloads(asked)) == 1
+    assert place.files(name) == before
 
 
 def test_the_record_says_what_came_from_where(place: Place) -> None:
@@ -52,35 +68,23 @@ def test_the_record_says_what_came_from_where(place: Place) -> None:
     assert wikitq["files"] == {name: sha256(content) for name, content in WIKITQ.items()}
     assert finqa["files"] == {name: sha256(content) for name, content in FINQA.items()}
     assert (finqa["pinned"], finqa["commit"]) == (True, None)
+    # All files of the hub are of one commit.
+    hub = [asked.path.split("/") for asked in place.server.downloads(".json")]
+    assert [parts[5] for parts in hub if parts[1] == "datasets"] == [COMMIT] * 3
 
 
-def test_the_licence_is_said_first_and_kept(place: Place) -> None:
+def test_licence_first_download_and_branches_are_named(place: Place) -> None:
     place.pull("finqa")
+    assert any("first download" in line and LOCK in line for line in place.said)
+    assert not any("warning" in line for line in place.said)
     [number] = [number for number, line in enumerate(place.said) if "licence MIT" in line]
     assert place.asked_when_said[number] == 0
     kept = (place.data / "finqa/LICENCE-upstream.txt").read_text()
     assert "MIT" in kept
     assert "https://opensource.org/license/mit" in kept
     assert "https://github.com/czyssrs/FinQA" in kept
-
-
-def test_a_branch_is_said_to_be_no_fixed_revision(place: Place) -> None:
     place.pull("wikitq")
     assert any("warning: 'master' is a branch" in line for line in place.said)
-    place.said.clear()
-    place.pull("finqa")
-    assert not any("warning" in line for line in place.said)
-
-
-def test_that_the_first_download_counts_is_said(place: Place) -> None:
-    place.pull("finqa")
-    assert any("first download" in line and LOCK in line for line in place.said)
-
-
-def test_all_files_of_the_hub_come_from_one_commit(place: Place) -> None:
-    place.pull("qtsumm")
-    revisions = [asked.path.split("/")[5] for asked in place.server.downloads(".json")]
-    assert revisions == [COMMIT] * 3
 
 
 def test_a_pattern_takes_what_the_hub_lists(place: Place) -> None:
@@ -134,26 +138,6 @@ def test_an_address_that_is_none(place: Place, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SettingsError, match=r"TABLEBENCH_GITHUB_ENDPOINT .*'github\.example'"):
         pull(["finqa"], place.data, say=place.say, sleep=place.waits.append)
     assert place.waits == []
-
-
-def test_a_file_that_is_gone_is_fetched_again_alone(place: Place) -> None:
-    place.pull("finqa")
-    (place.data / "finqa" / TEST).unlink()
-    place.server.forget()
-    place.pull("finqa")
-    assert f"finqa: {TEST} is missing; fetching it again" in place.said
-    assert len(place.server.downloads(".json")) == 1
-    assert place.files("finqa") == FINQA
-
-
-@pytest.mark.parametrize(("name", "path"), [("finqa", TEST), ("wikitq", "csv/200-csv/1.tsv")])
-def test_a_damaged_file_is_fetched_again(place: Place, name: str, path: str) -> None:
-    place.pull(name)
-    before = place.files(name)
-    (place.data / name / path).write_bytes(b"damaged")
-    place.pull(name)
-    assert f"{name}: {path} has changed; fetching it again" in place.said
-    assert place.files(name) == before
 
 
 # Permission

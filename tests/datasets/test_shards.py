@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -43,27 +41,6 @@ def test_parts_are_split_by_table_or_else_by_example_id() -> None:
     digest = hashlib.sha256(b"e60").digest()
     assert numbers[60] == 1 + int.from_bytes(digest[:8], "big") % 4
     assert shard_numbers(source, ids, 1) == [1] * 160
-
-
-def test_a_part_does_not_depend_on_the_process() -> None:
-    program = (
-        "from pathlib import Path\n"
-        "from pytest_tablebench.datasets import shard_numbers\n"
-        "from pytest_tablebench.datasets.starter.starter import Starter\n"
-        "source = Starter().open(Path())\n"
-        "print(shard_numbers(source, source.example_ids(40), 3))"
-    )
-    source = Starter().open(Path())
-    here = shard_numbers(source, source.example_ids(40), 3)
-    ran = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONHASHSEED": "7"},
-    )
-    assert ran.stdout.strip() == str(here)
-    assert set(here) == {1, 2, 3}
 
 
 @pytest.mark.parametrize("draws", [{}, {"configs_per_example": 2}, {"sample": 15}, {"limit": 9}])

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.wikipedia import TabFact
-from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream
 
@@ -59,90 +59,43 @@ def test_the_validation_file_replaces_a_missing_training_file_with_a_note(tmp_pa
     assert set(source.facts.files) == {TEST, "tokenized_data/val_examples.json"}
 
 
-def test_cells_are_not_stripped(tmp_path: Path) -> None:
-    assert shown(tmp_path, " a #b\n 1# 2 \n") == Table([" a ", "b"], [[" 1", " 2 "]])
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (" a #b\n 1# 2 \n", [[" a ", "b"], [" 1", " 2 "]]),
+        # As by the published reader.
+        ('a#b\n"1#2"#3\n"4\n5"#6\n"7#8\n9#10\n',
+         [["a", "b"], ["1#2", "3"], ["4\n5", "6"], ["7#8\n9#10\n"]]),
+        ("a#b\n1\t2#3\n", [["a", "b"], ["1\t2", "3"]]),
+        ("a#a#\n1#2#3\n", [["a", "a", ""], ["1", "2", "3"]]),
+        ("a#b\n1\n2#3#4\n", [["a", "b"], ["1"], ["2", "3", "4"]]),
+        ("a#b\n", [["a", "b"]]),
+        ("n/a#none\nnan#null\n", [["n/a", "none"], ["nan", "null"]]),
+    ],
+    ids=["blanks", "quotes", "tab", "headers", "ragged", "no row", "missing values"],
+)  # fmt: skip
+def test_cells_are_text_as_written(tmp_path: Path, text: str, rows: list[list[str]]) -> None:
+    assert shown(tmp_path, text) == Table(rows[0], rows[1:])
 
 
-def test_quotes_are_read_as_by_the_published_reader(tmp_path: Path) -> None:
-    table = shown(tmp_path, 'a#b\n"1#2"#3\n"4\n5"#6\n"7#8\n9#10\n')
-    assert table == Table(["a", "b"], [["1#2", "3"], ["4\n5", "6"], ["7#8\n9#10\n"]])
-
-
-def test_tabs_inside_cells_are_kept(tmp_path: Path) -> None:
-    assert shown(tmp_path, "a#b\n1\t2#3\n") == Table(["a", "b"], [["1\t2", "3"]])
-
-
-def test_repeated_headers_ragged_rows_and_missing_rows_are_read(tmp_path: Path) -> None:
-    assert shown(tmp_path / "1", "a#a#\n1#2#3\n") == Table(["a", "a", ""], [["1", "2", "3"]])
-    assert shown(tmp_path / "2", "a#b\n1\n2#3#4\n").rows == (("1",), ("2", "3", "4"))
-    assert shown(tmp_path / "3", "a#b\n") == Table(["a", "b"], [])
-
-
-def test_words_for_missing_values_are_text(tmp_path: Path) -> None:
-    table = shown(tmp_path, "n/a#none\nnan#null\n")
-    assert table == Table(["n/a", "none"], [["nan", "null"]])
-
-
-def test_10000_statements_are_read(tmp_path: Path) -> None:
+def test_statements_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_tablebench.datasets.torr.wikipedia.SOURCE_LIMIT", 20)
     many = {
-        "1-1.html.csv": [[f"first {n}" for n in range(9_999)], [1] * 9_999, ""],
+        "1-1.html.csv": [[f"first {n}" for n in range(19)], [1] * 19, ""],
         "1-2.html.csv": [[f"second {n}" for n in range(3)], [0] * 3, ""],
     }
     source = opened(upstream.tabfact(tmp_path, test=many, train=many))
     ids = source.example_ids(None)
-    assert (len(ids), ids[-1]) == (10_000, "1-2-1")
-    assert len(source.pool) == 10_000
+    assert (len(ids), ids[-1]) == (20, "1-2-1")
+    assert len(source.pool) == 20
 
 
 # Damaged files
 
 
-def test_a_missing_folder_is_named_with_the_command(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"no data in .*tabfact.*tablebench pull tabfact "):
-        opened(tmp_path / "tabfact")
-
-
-@pytest.mark.parametrize(
-    ("gone", "words"),
-    [
-        (TEST, TEST),
-        ("tokenized_data/train_examples.json", "tokenized_data/val_examples.json"),
-        ("data/all_csv", "data/all_csv"),
-    ],
-)
-def test_a_missing_file_is_named(tmp_path: Path, gone: str, words: str) -> None:
-    path = upstream.tabfact(tmp_path) / gone
-    if path.is_dir():
-        path.rename(tmp_path / "elsewhere")
-    else:
-        path.unlink()
-    with pytest.raises(DataError) as caught:
-        opened(tmp_path)
-    assert not isinstance(caught.value, DataMissing)
-    assert words in str(caught.value)
-    assert "tablebench pull tabfact" in str(caught.value)
-
-
-def test_the_folder_of_another_dataset_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"lacks .*contains csv, data.*another dataset"):
-        opened(upstream.wikitq(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ('{"1-1.html.csv": [["a"], [1', r"test_examples\.json: not valid JSON: .*line 1 column"),
-        ("", r"test_examples\.json: not valid JSON"),
-        ("[" * 100_000, r"test_examples\.json: .*nested too deeply"),
-        ([["a"], [1]], r"test_examples\.json: must contain an object .*not a list"),
-        ("null", r"must contain an object .*not a NoneType"),
-        (b'{"\xff": 1}', r"test_examples\.json: not UTF-8"),
-    ],
-    ids=["cut-off", "empty", "deep", "list", "null", "latin-1"],
-)
-def test_a_file_that_is_no_dataset_is_refused(tmp_path: Path, content: Any, words: str) -> None:
-    upstream.tabfact(tmp_path, test=content)
-    with pytest.raises(DataError, match=words):
+def test_the_folder_of_tables_is_required(tmp_path: Path) -> None:
+    (upstream.tabfact(tmp_path) / "data/all_csv").rename(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match=r"lacks the folder data/all_csv; .* pull tabfact"):
         opened(tmp_path)
 
 
@@ -177,26 +130,17 @@ def test_a_bad_entry_is_named_and_the_others_are_kept(
     tmp_path: Path, table_id: str, entry: Any, words: list[str]
 ) -> None:
     # The number counts malformed entries before it and not the statements of an entry.
-    test = {"1-1.html.csv": [["first"], [1], ""], table_id: entry, "1-3.html.csv": [["z"], [0], ""]}
+    first, last = [["first", "other"], [1, 0], ""], [["z"], [0], ""]
+    test = {"x": None, "1-1.html.csv": first, table_id: entry, "1-3.html.csv": last}
     tables = {"latin.csv": b"a\n\xe4\n", "empty.csv": b""}
     source = opened(upstream.tabfact(tmp_path, test=test, tables=tables))
-    assert list(source.example_ids(None)) == ["1-1-1", "1-3-1"]
-    [problem] = source.problems
-    text = str(problem)
-    assert text.startswith(f"{TEST}, row 2, field ")
+    assert list(source.example_ids(None)) == ["1-1-1", "1-1-2", "1-3-1"]
+    text = next(str(problem) for problem in source.problems if problem.row != 1)
+    assert len(source.problems) == 2
+    assert text.startswith(f"{TEST}, row 3, field ")
     for word in words:
         assert word in text
     assert "\0" not in text
-
-
-def test_the_number_of_a_row_counts_bad_rows_too(tmp_path: Path) -> None:
-    test = {"x": None, "1-77.html.csv": [["a"], [1], ""], "1-1.html.csv": [["first"], [1], ""]}
-    source = opened(upstream.tabfact(tmp_path, test=test))
-    assert list(source.example_ids(None)) == ["1-1-1"]
-    assert sorted(str(problem).split(", field")[0] for problem in source.problems) == [
-        f"{TEST}, row 1",
-        f"{TEST}, row 2",
-    ]
 
 
 def test_a_bad_label_loses_one_statement_only(tmp_path: Path) -> None:
@@ -204,20 +148,6 @@ def test_a_bad_label_loses_one_statement_only(tmp_path: Path) -> None:
     source = opened(upstream.tabfact(tmp_path, test=test))
     # Ids count positions in the file.
     assert list(source.example_ids(None)) == ["1-1-1", "1-1-3"]
-
-
-def test_a_bad_table_of_the_pool_is_left_out(tmp_path: Path) -> None:
-    train = {**upstream.TABFACT_TRAIN, "1-9.html.csv": [["a"], [1], ""]}
-    for content in (None, b"a\n\xe4\n", b""):
-        tables = {} if content is None else {"1-9.html.csv": content}
-        source = opened(upstream.tabfact(tmp_path, train=train, tables=tables))
-        source.example_ids(None)
-        assert not source.problems
-        assert len(source.pool) == 6
-        assert {source.pool[n].question for n in range(6)}.isdisjoint({"a"})
-        [problem] = source.problems
-        assert "1-9.html.csv" in str(problem)
-        assert str(problem).startswith("tokenized_data/train_examples.json, row 2, ")
 
 
 def test_of_two_entries_with_one_table_id_the_last_counts(tmp_path: Path) -> None:

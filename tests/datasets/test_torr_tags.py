@@ -1,10 +1,10 @@
-"""Task, domain and skill of ToRR's datasets."""
+"""Task, domain and skill of ToRR's datasets, and the limit of their rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_tablebench.datasets.torr._common import ToRR
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRR
 from pytest_tablebench.datasets.torr.wikipedia import WikiTQ
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
@@ -55,3 +55,7 @@ def test_a_variant_outside_of_the_benchmark_has_the_tags_too():
     finqa_text = builtin_registry().datasets["finqa_text"]
     assert isinstance(finqa_text, ToRR)
     assert finqa_text.tags()["domain"] == "finance"
+
+
+def test_10000_rows_of_a_file_are_read():
+    assert SOURCE_LIMIT == 10_000  # spec: torr.md section 1; each dataset's tests lower it

@@ -126,6 +126,7 @@ def test_the_columns_of_a_table_share_the_object(tmp_path: Path) -> None:
 def test_an_example_can_be_loaded_before_listing(tmp_path: Path) -> None:
     source = opened(turl(tmp_path, test=[row(f"7-{n}") for n in range(5)]))
     assert source.example("7-3-2").inputs["page_title"] == "page 7-3"
+    assert source.example_ids(2) == ["7-0-1", "7-0-2"]
     assert len(source.example_ids(None)) == 10
     with pytest.raises(DataError, match=r"test\.table_col_type\.json: no usable .* '7-9-1'"):
         source.example("7-9-1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from pytest_tablebench import score
 from pytest_tablebench.metrics._rouge import MAX_TOKENS, VARIANTS, rouge
 from pytest_tablebench.metrics._rouge_package import MAX_CHARACTERS, is_affordable, sentences
-from tests.support.matrix import FULL, draws
+from tests.support.matrix import draws
 
 PACKAGE = RougeScorer(list(VARIANTS))
 
@@ -46,33 +45,11 @@ def test_f_measures_of_a_short_pair() -> None:
     )
 
 
-def test_precision_and_recall_have_equal_weight() -> None:
-    # 2 of 2 and 2 of 6: 2 * 1 * (1/3) / (4/3)
-    assert parts("b c", "a b c d e f")["rouge1"] == pytest.approx(0.5, abs=1e-12)
-    assert parts("a b c d e f", "b c")["rougeL"] == pytest.approx(0.5, abs=1e-12)
-
-
-def test_repeated_words_count_as_often_as_in_both_texts() -> None:
-    assert parts("a a a a", "a a")["rouge1"] == pytest.approx(2 * 0.5 / 1.5, abs=1e-12)
-
-
-def test_rouge_lsum_matches_sentences_in_another_order() -> None:
-    found = parts("One two three. Four five six.", "Four five six. One two three.")
-    assert found["rougeL"] == 0.5
-    assert found["rougeLsum"] == 1.0
-
-
 def test_rouge_lsum_uses_the_union_of_subsequences() -> None:
     # Reference sentence w1..w5 against two sentences w1 w2 w6 w7 w8 and w1 w3 w8 w9 w5: the union
     # is w1 w2 w3 w5, four of five (Lin 2004, section 3.2); ten tokens in the prediction.
     found = parts("w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5", "w1 w2 w3 w4 w5")
     assert found["rougeLsum"] == pytest.approx(2 * (4 / 5) * (4 / 10) / (4 / 5 + 4 / 10), abs=1e-12)
-
-
-def test_each_variant_takes_its_own_best_reference() -> None:
-    found = parts("one two three", "three two one", "one two nine nine")
-    assert found["rouge1"] == 1.0
-    assert found["rouge2"] == pytest.approx(2 * (1 / 2) * (1 / 3) / (5 / 6), abs=1e-12)
 
 
 @pytest.mark.parametrize("empty", ["", "  ", "...", "東京", "\ud800"])
@@ -81,11 +58,6 @@ def test_nothing_to_compare_is_zero(empty: str) -> None:
         result = score("rouge", prediction, references)
         assert result.value == 0.0
         assert dict(result.parts) == dict.fromkeys(VARIANTS, 0.0)
-
-
-def test_accents_separate_and_case_does_not_matter() -> None:
-    assert parts("naïve CAFÉ", "na ve caf")["rougeL"] == 1.0
-    assert parts("running", "run")["rouge1"] == 0.0  # no stemming
 
 
 def test_only_the_requested_variants_are_computed() -> None:
@@ -138,23 +110,6 @@ def test_the_mode_reference_equals_the_package(prediction: str, references: list
     theirs = PACKAGE.score_multi([lined(text) for text in references], lined(prediction))
     published = rouge(prediction, references, compat="reference")
     assert dict(published.parts) == {name: value.fmeasure for name, value in theirs.items()}
-
-
-def drawn_text(draw: Random) -> str:
-    vocabulary = ["the", "The", "cat", "mat", "42", "3.5", "naïve", "U.S.", "Italy", "in", "2019"]
-    marks = [" ", " ", " ", ". ", "\n", ", ", "? "]
-    return "".join(draw.choice(vocabulary) + draw.choice(marks) for _ in range(draw.randint(0, 30)))
-
-
-@pytest.mark.slow
-def test_both_modes_are_equal_on_drawn_pairs() -> None:
-    draw = Random(5)
-    for _ in range(5000 if FULL else 500):
-        prediction, reference = drawn_text(draw), drawn_text(draw)
-        fixed = rouge(prediction, [reference]).parts
-        assert dict(fixed) == pytest.approx(
-            dict(rouge(prediction, [reference], compat="reference").parts), abs=1e-12, rel=0
-        )
 
 
 def test_a_text_too_long_for_the_package_is_still_scored() -> None:

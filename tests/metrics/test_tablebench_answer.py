@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.metrics._tablebench import answer_items, matches
-from tests.conformance.tablebench_summary import Row, overall, published_figures
 
 ANY_TEXT = st.text(max_size=60)
 NAMES = ("em", "em_with_error_2", "em_with_error_5", "em_with_error_10")
@@ -145,42 +144,6 @@ def test_the_best_reference_counts_for_each_part() -> None:
 def test_an_empty_reply_counts_as_not_read(compat: Any) -> None:
     found = score("tablebench_answer", "", ["42"], compat=compat)
     assert (found.value, found.parts["parse@1"]) == (0, 0)
-
-
-ROWS = [
-    Row("FactChecking", "MatchBased", "-5", "5"),
-    Row("FactChecking", "MatchBased", "Leeds", ""),
-    Row("FactChecking", "MatchBased", "Leeds", "Leeds"),
-    Row("DataAnalysis", "TrendForecasting", "100", "110"),
-    Row("DataAnalysis", "ImpactAnalysis", "Positive impact", "positive impact."),
-    Row("DataAnalysis", "CausalAnalysis", "rain lowers sales", "rain"),
-    Row("Visualization", "ChartGeneration", "", True),
-    Row("Visualization", "ChartGeneration", "", False),
-    Row("Visualization", "ChartGeneration", "", ""),
-    Row("Visualization", "ChartGeneration", "", True),
-]
-
-
-def test_published_figures_are_by_type() -> None:
-    found = published_figures(ROWS)
-    assert found["FactChecking"] == {
-        "EM": 66.67,
-        "EM_with_error_2": 66.67,
-        "EM_with_error_5": 66.67,
-        "EM_with_error_10": 66.67,
-        "ROUGE-L": 66.67,
-        "Parse@1": 66.67,
-        "total": 3,
-    }
-    # The trend is near, the impact right; one of three words is half of ROUGE-L.
-    assert found["DataAnalysis"]["Mix_Metric"] == 83.33
-    assert found["DataAnalysis"]["EM"] == 33.33
-    assert found["Visualization"] == {"ECR@1": 75.0, "Pass@1": 50.0, "total": 4}
-    # (100 + 0 + 100 + 100 + 100 + 50 + four charts of 0.5) / 10, and 8 of 10 replies are read.
-    assert found["Overall"] == {"Mix_Metric": 45.2, "Parse@1": 80.0}
-    # (0 + 0 + 100 + 100 + 100 + 50 + 200 for two charts) / 10
-    assert overall(ROWS) == pytest.approx(55.0)
-    assert published_figures([]) == {}
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.calls import GENEROUS_S, QUIETLY, Make, asking
+from tests.support.calls import GENEROUS_S, QUIETLY
 from tests.support.openai_server import Behaviour, OpenAIServer, error, hang, nonsense, text
 
 pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
@@ -98,32 +97,3 @@ def test_ctrl_c_ends_the_process_at_once(openai_server: OpenAIServer) -> None:
 
 
 ROOT = Path(__file__).parents[2]
-
-
-@contextmanager
-def server_process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.support.openai_server", *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def test_the_scripted_server_runs_as_a_process(make: Make, name: str, tmp_path: Path) -> None:
-    port_file = tmp_path / "port"
-    with server_process("--port-file", str(port_file), "--reply", "26") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()  # ready
-        assert url == f"http://127.0.0.1:{port_file.read_text()}/v1"
-        assert make(name, url).complete(asking()).text == "26"
-        process.stdin.close()
-        assert process.wait(GENEROUS_S) == 0
-
-
-def test_the_server_process_stops_after_its_time_limit(tmp_path: Path) -> None:
-    arguments = ["--port-file", str(tmp_path / "port"), "--reply", "26", "--limit", "0.05"]
-    with server_process(*arguments) as process:
-        assert process.wait(GENEROUS_S) == 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,17 +16,39 @@ import pytest
 
 from pytest_tablebench.models import litellm_facts
 from pytest_tablebench.models._openai_prices import price
-from pytest_tablebench.models._openai_providers import PROVIDERS, Unforeseen, body_fields
+from pytest_tablebench.models._openai_providers import (
+    PROVIDERS,
+    Unforeseen,
+    body_fields,
+    check_model,
+)
 from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_facts import count_tokens, resolve, tokens_of
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.model_table import model_table
 from tests.support.calls import QUIETLY, TESTED_LITELLM
 from tests.support.openai_server import OpenAIServer, error, nonsense, text
-from tests.support.wire_models import wire_models
 from tests.support.wire_parameters import PARAMS
 
 pytestmark = [QUIETLY, TESTED_LITELLM]
+
+UNLISTED = ("test-model", "Qwen/Qwen2.5-7B-Instruct", "vendor/model-70b")
+
+
+def wire_models() -> Iterator[tuple[str, str]]:
+    """Yield provider and name of each model in litellm's table, and of some others."""
+    listed = {
+        (entry["litellm_provider"], name.removeprefix(f"{entry['litellm_provider']}/"))
+        for name, entry in model_table().items()
+        if entry.get("litellm_provider") in PROVIDERS
+    }
+    for provider, name in sorted(listed | {(p, name) for p in PROVIDERS for name in UNLISTED}):
+        try:
+            check_model(provider, name)
+        except Unforeseen:
+            continue
+        yield provider, name
+
 
 MODELS = list(wire_models())
 

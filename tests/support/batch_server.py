@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.loopback import LoopbackHandler, LoopbackServer
+from tests.support.openai_server import completion
 
 Answer = str | dict[str, dict[str, Any]]
 HANDLED = ("/files", "/batches")
@@ -46,7 +46,7 @@ class Handed:
         }
 
 
-class BatchServer:
+class BatchServer(LoopbackServer):
     """The server.
 
     Arguments:
@@ -58,6 +58,7 @@ class BatchServer:
     def __init__(
         self, answer: Callable[[dict[str, Any]], Answer], usage: tuple[int, int] = (1000, 10)
     ) -> None:
+        super().__init__(_Handler)
         self.answer = answer
         self.usage = usage
         self.batches: list[Handed] = []
@@ -71,15 +72,10 @@ class BatchServer:
         self.reading = 0
         """How many times an uploaded file is not ready yet, as on Azure."""
         self.paths: set[str] = set()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._http.owner = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
-        )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{super().url}/v1"
 
     @property
     def asked(self) -> list[str]:
@@ -171,20 +167,6 @@ class BatchServer:
         rows = rows[first : first + self.page]
         return 200, {"object": "list", "data": rows, "has_more": more}
 
-    def __enter__(self) -> BatchServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-
 
 def _answered(row: dict[str, Any], answer: Answer, usage: tuple[int, int]) -> bytes:
     message: dict[str, Any] = {"role": "assistant", "content": answer}
@@ -197,40 +179,22 @@ def _answered(row: dict[str, Any], answer: Answer, usage: tuple[int, int]) -> by
                 for number, function in enumerate(functions)
             ],
         }
-    body = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": row["body"]["model"],
-        "choices": [
-            {
-                "index": 0,
-                "message": message,
-                "finish_reason": "stop" if isinstance(answer, str) else "tool_calls",
-            }
-        ],
-        "usage": {
-            "prompt_tokens": usage[0],
-            "completion_tokens": usage[1],
-            "total_tokens": sum(usage),
-        },
-    }
-    response = {"status_code": 200, "request_id": "r", "body": body}
-    return json.dumps(
-        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
-    ).encode()
+    reason = "stop" if isinstance(answer, str) else "tool_calls"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    body = json.loads(completion([choice], usage, row["body"]["model"]))
+    return _line(row, {"status_code": 200, "request_id": "r", "body": body}, None)
 
 
 def _failed(row: dict[str, Any], status: int, code: str) -> bytes:
     error = {"message": f"scripted {code}", "code": code}
     if status == 0:
-        return json.dumps(
-            {"id": "x", "custom_id": row["custom_id"], "response": None, "error": error}
-        ).encode()
-    response = {"status_code": status, "body": {"error": error}}
-    return json.dumps(
-        {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
-    ).encode()
+        return _line(row, None, error)
+    return _line(row, {"status_code": status, "body": {"error": error}}, None)
+
+
+def _line(row: dict[str, Any], response: Any, error: Any) -> bytes:
+    line = {"id": "x", "custom_id": row["custom_id"], "response": response, "error": error}
+    return json.dumps(line).encode()
 
 
 def _uploaded(data: bytes, kind: str) -> bytes:
@@ -243,36 +207,16 @@ def _uploaded(data: bytes, kind: str) -> bytes:
     raise AssertionError("no file was uploaded")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = 10
+class _Handler(LoopbackHandler):
+    methods = ("GET", "POST")
 
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-    def do_POST(self) -> None:
-        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        kind = self.headers.get("Content-Type", "")
-        self._answer(*self._owner.post(urlsplit(self.path).path, data, kind))
-
-    def do_GET(self) -> None:
+    def respond(self) -> None:
+        owner: BatchServer = self.owner
         parts = urlsplit(self.path)
-        after = parse_qs(parts.query).get("after", [None])[0]
-        self._answer(*self._owner.get(parts.path, after))
-
-    @property
-    def _owner(self) -> BatchServer:
-        owner: BatchServer = self.server.owner  # type: ignore[attr-defined]
         owner.keys.add(self.headers.get("Authorization") or self.headers.get("api-key"))
-        owner.paths.add(urlsplit(self.path).path)
-        return owner
-
-    def _answer(self, status: int, body: Any) -> None:
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(data)
-        self.close_connection = True
+        owner.paths.add(parts.path)
+        if self.command == "POST":
+            kind = self.headers.get("Content-Type", "")
+            self.reply(*owner.post(parts.path, self.content(), kind))
+        else:
+            self.reply(*owner.get(parts.path, parse_qs(parts.query).get("after", [None])[0]))

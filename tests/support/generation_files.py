@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,10 @@ import pytest
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.generation import NumericNLG, QTSumm, SciGen
 from pytest_tablebench.tables.table import Table
+from tests.support.upstream import write
 
 Content = Any
 """A file's content: a value written as JSON, or text or bytes written unchanged."""
-
-
-def write(folder: Path, files: dict[str, Content]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str | bytes) else json.dumps(content)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return folder
 
 
 def html(header: list[str], rows: list[list[str]]) -> str:

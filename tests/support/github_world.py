@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
+from tests.support.loopback import LoopbackHandler, LoopbackServer
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / ".github" / "actions" / "model-gate" / "action.yml"
@@ -143,33 +143,17 @@ class GitHub:
     @contextmanager
     def serve(self) -> Iterator[GitHub]:
         """Serve on a free port of this machine inside a with statement."""
-        world = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                token = self.headers.get("Authorization")
-                world.asked.append((self.path, token))
-                sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                request = f"{self.command} {self.path}"
-                status, answer = world.said(request, token, json.loads(sent or b"{}"))
-                body = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_PATCH = do_GET  # noqa: N815 (names of http.server)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        try:
+        with LoopbackServer(_Handler) as server:
+            server._http.owner = self
+            self.url = server.url
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join(10)
+
+
+class _Handler(LoopbackHandler):
+    methods = ("GET", "POST", "PATCH")
+
+    def respond(self) -> None:
+        world, token = self.owner, self.headers.get("Authorization")
+        world.asked.append((self.path, token))
+        content = json.loads(self.content() or b"{}")
+        self.reply(*world.said(f"{self.command} {self.path}", token, content))

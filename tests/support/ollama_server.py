@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support.loopback import LoopbackHandler, LoopbackServer
 
 TOKEN = 4
 """Characters of a token of this server."""
 
 
-class OllamaServer:
+class OllamaServer(LoopbackServer):
     """Reads half a window of a prompt that is longer than the window, without its front.
 
     Arguments:
@@ -28,27 +28,10 @@ class OllamaServer:
         limit: int | None = None,
         window: int | None = None,
     ) -> None:
+        super().__init__(_Handler)
         self.options: list[dict[str, Any]] = []
         self.shown = 0
         self._reply, self._limit, self._window = reply, limit, window
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_: object) -> None:
-                pass
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = outer._answer(self.path, body)
-                content = json.dumps(answer).encode()
-                self.send_response(404 if answer is None else 200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever)
 
     def _answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         if path == "/api/show":
@@ -68,15 +51,8 @@ class OllamaServer:
         message = {"role": "assistant", "content": reply}
         return {**facts, "response": reply, "message": message}
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> OllamaServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+class _Handler(LoopbackHandler):
+    def respond(self) -> None:
+        answer = self.owner._answer(self.path, json.loads(self.content()))
+        self.reply(404 if answer is None else 200, answer)

@@ -6,29 +6,20 @@ In a test::
         server.queue(error(429, headers={"Retry-After": "3"}), text("42"))
         ...                                     # send requests to server.url
         assert server.calls == 2
-
-In a separate process, until its standard input closes or the time limit passes; it prints its
-address when it is ready::
-
-    python -m tests.support.openai_server --port-file PATH --reply TEXT
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import socket
 import ssl
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
+
+from tests.support.loopback import LoopbackHandler, LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -181,7 +172,7 @@ def endless(start: bytes, piece: bytes, *, headers: Mapping[str, str] | None = N
     return Behaviour(start, headers=dict(headers or {}), way="endless", piece=piece)
 
 
-class OpenAIServer:
+class OpenAIServer(LoopbackServer):
     """The server; by default it answers every request with `text("ok")`.
 
     Arguments:
@@ -197,6 +188,12 @@ class OpenAIServer:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        super().__init__(_Handler, port)
+        if tls is not None:
+            # The handler makes the handshake, so that a failing one does not block others.
+            self._http.socket = tls.wrap_socket(
+                self._http.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._scheme = "http" if tls is None else "https"
         self.decide: Callable[[dict[str, Any]], Behaviour] = decide or (lambda _: text("ok"))
         self.requests: list[Received] = []
@@ -209,13 +206,8 @@ class OpenAIServer:
         self.sent = 0
         """Bytes that endless replies have sent."""
         self._answered: set[str] = set()
-        self.closing = threading.Event()
         self._in_flight = 0
         self._lock = threading.Lock()
-        self._http = _HTTPServer(self, port, tls)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="openai-server"
-        )
 
     def always(self, behaviour: Behaviour) -> None:
         """Treat every request alike."""
@@ -233,32 +225,9 @@ class OpenAIServer:
         return len(self.requests)
 
     @property
-    def port(self) -> int:
-        return int(self._http.server_address[1])
-
-    @property
     def url(self) -> str:
         """The base URL for a client."""
         return f"{self._scheme}://127.0.0.1:{self.port}/v1"
-
-    def __enter__(self) -> OpenAIServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop, end hanging replies and wait for every thread."""
-        self.closing.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
 
     def _begin(self, received: Received) -> Behaviour:
         with self._lock:
@@ -282,37 +251,10 @@ def _messages(received: Received) -> str:
     return json.dumps([received.path, received.body.get("messages")])
 
 
-class _HTTPServer(ThreadingHTTPServer):
-    daemon_threads = False  # server_close() waits for the handlers
-    request_queue_size = 128
-
-    def __init__(self, owner: OpenAIServer, port: int, tls: ssl.SSLContext | None) -> None:
-        self.owner = owner
-        super().__init__(("127.0.0.1", port), _Handler)
-        if tls is not None:
-            # The handler makes the handshake, so that a failing one does not block others.
-            self.socket = tls.wrap_socket(
-                self.socket, server_side=True, do_handshake_on_connect=False
-            )
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that do not trust the certificate."""
-        if not isinstance(sys.exception(), ssl.SSLError | ConnectionError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = 10  # a silent client does not keep the server open
-    server: _HTTPServer
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-    def do_POST(self) -> None:
-        self.close_connection = True
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
-        owner = self.server.owner
+class _Handler(LoopbackHandler):
+    def respond(self) -> None:
+        body = json.loads(self.content() or b"{}")
+        owner = self.owner
         received = Received(self.path, dict(self.headers.items()), body)
         behaviour = owner._begin(received)
         self._under_way = True
@@ -332,7 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Count the call as ended before the client can know it and start another one."""
         if self._under_way:
             self._under_way = False
-            self.server.owner._end()
+            self.owner._end()
 
     def _behave(self, behaviour: Behaviour, closing: threading.Event) -> None:
         if behaviour.after is not None:
@@ -377,36 +319,5 @@ class _Handler(BaseHTTPRequestHandler):
         piece = behaviour.body
         while not closing.is_set():
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-            self.server.owner.sent += len(piece)
+            self.owner.sent += len(piece)
             piece = behaviour.piece
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Serve one reply until standard input closes or the time limit passes."""
-    parser = argparse.ArgumentParser(description="scripted OpenAI-compatible server")
-    parser.add_argument("--port-file", type=Path, required=True, help="the port is written here")
-    parser.add_argument("--reply", required=True, help="the text of every answer")
-    parser.add_argument("--limit", type=float, default=120.0, help="stop after so many seconds")
-    options = parser.parse_args(arguments)
-    with OpenAIServer(lambda _: text(options.reply)) as server:
-        # Written to another file and renamed, so that a reader never sees a part of the port.
-        aside = options.port_file.with_suffix(".part")
-        aside.write_text(str(server.port), encoding="ascii")
-        aside.replace(options.port_file)
-        sys.stdout.write(f"{server.url}\n")  # readers of standard output need not poll
-        sys.stdout.flush()
-        done = threading.Event()
-
-        def watch() -> None:
-            # os.read, not sys.stdin: a buffered reader cannot be left at exit.
-            while os.read(sys.stdin.fileno(), 4096):
-                pass
-            done.set()
-
-        threading.Thread(target=watch, daemon=True).start()
-        done.wait(options.limit)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.turl_cta import TurlCTA
+from tests.support.upstream import write
 
 TEST, DEV, TRAIN = (f"{split}.table_col_type.json" for split in ("test", "dev", "train"))
 VOCABULARY = "0\tboats.ship\n1\tpeople.person\n2\tboats.captain\n"
@@ -37,13 +37,8 @@ def row(
 
 def turl(folder: Path, vocabulary: str | bytes = VOCABULARY, **files: Any) -> Path:
     """Write the given ones of `test`, `dev` and `train`; text is written unchanged."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = vocabulary if isinstance(vocabulary, bytes) else vocabulary.encode()
-    (folder / "type_vocab.txt").write_bytes(data)
-    for split, content in files.items():
-        text = content if isinstance(content, str) else json.dumps(content)
-        (folder / f"{split}.table_col_type.json").write_text(text, encoding="utf-8")
-    return folder
+    rows = {f"{split}.table_col_type.json": content for split, content in files.items()}
+    return write(folder, {"type_vocab.txt": vocabulary, **rows})
 
 
 def opened(folder: Path, compat: Compat = "fixed") -> Source:

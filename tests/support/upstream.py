@@ -23,11 +23,14 @@ WIKITQ_TRAIN = [
 ]
 
 
-def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+def write(folder: Path, files: Mapping[str, Any]) -> Path:
+    """Write files by their paths in a folder: text and bytes unchanged, other values as JSON."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        text = content if isinstance(content, str | bytes) else json.dumps(content)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return folder
 
 
 def read(folder: Path) -> dict[str, bytes]:
@@ -51,8 +54,7 @@ def wikitq(
     files: dict[str, str | bytes] = {**WIKITQ_TABLES, **(tables or {})}
     files["data/pristine-unseen-tables.tsv"] = "\n".join([header, *test]) + "\n"
     files["data/random-split-1-train.tsv"] = "\n".join([WIKITQ_HEADER, *train]) + "\n"
-    _write(folder, files)
-    return folder
+    return write(folder, files)
 
 
 TABFACT_TABLES = {
@@ -83,15 +85,10 @@ def tabfact(
     tables: Mapping[str, str | bytes] | None = None,
 ) -> Path:
     """Write a TabFact checkout; `test` and `train` may be text that is not JSON."""
-    files: dict[str, str | bytes] = {
+    files: dict[str, Any] = {
         f"data/all_csv/{name}": content
         for name, content in {**TABFACT_TABLES, **(tables or {})}.items()
     }
-    for name, content in (
-        ("test", TABFACT_TEST if test is None else test),
-        (pool, TABFACT_TRAIN if train is None else train),
-    ):
-        written = content if isinstance(content, str | bytes) else json.dumps(content)
-        files[f"tokenized_data/{name}_examples.json"] = written
-    _write(folder, files)
-    return folder
+    files["tokenized_data/test_examples.json"] = TABFACT_TEST if test is None else test
+    files[f"tokenized_data/{pool}_examples.json"] = TABFACT_TRAIN if train is None else train
+    return write(folder, files)

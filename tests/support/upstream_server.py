@@ -23,10 +23,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tests.support.loopback import LoopbackHandler, LoopbackServer
 
 COMMIT = "c0ffee" + "0" * 34
 """The commit that the server reports."""
@@ -90,12 +90,12 @@ def tarball(
     return buffer.getvalue()
 
 
-class UpstreamServer:
+class UpstreamServer(LoopbackServer):
     """The server; it has no files until they are added."""
 
     def __init__(self) -> None:
+        super().__init__(_Handler)
         self.asked: list[Asked] = []
-        self.closing = threading.Event()
         self.holding = threading.Event()
         """Set when a request is held."""
         self._files: dict[str, bytes] = {}
@@ -107,10 +107,6 @@ class UpstreamServer:
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
         self._always: dict[str, Fault] = {}
         self._lock = threading.Lock()
-        self._http = _HTTPServer(self)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="upstream"
-        )
 
     # Contents
 
@@ -157,10 +153,6 @@ class UpstreamServer:
 
     # Received requests
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
     def downloads(self, ending: str) -> list[Asked]:
         """Return the requests for paths with this ending, without redirects."""
         return [
@@ -179,23 +171,6 @@ class UpstreamServer:
         """Reset the counts."""
         self.asked.clear()
 
-    # Running
-
-    def __enter__(self) -> UpstreamServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.closing.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-
     # For the handler
 
     def note(self, request: Asked) -> None:
@@ -213,32 +188,11 @@ class UpstreamServer:
         return Fault()
 
 
-class _HTTPServer(ThreadingHTTPServer):
-    daemon_threads = False
-    request_queue_size = 64
+class _Handler(LoopbackHandler):
+    methods = ("GET", "HEAD")
 
-    def __init__(self, owner: UpstreamServer) -> None:
-        self.owner = owner
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = 10
-    server: _HTTPServer
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-    def do_HEAD(self) -> None:
-        self._serve()
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        self.close_connection = True
-        owner = self.server.owner
+    def respond(self) -> None:
+        owner = self.owner
         path = unquote(urlsplit(self.path).path)
         self.query = dict(parse_qsl(urlsplit(self.path).query))
         # Noted before the response, because the client may look right after it.
@@ -248,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._route(path)
 
     def _route(self, path: str) -> None:
-        owner = self.server.owner
+        owner = self.owner
         if path in owner._redirects:
             return self._reply(302, b"", {"Location": owner._redirects[path]})
         fault = owner.fault_of(path, whole_body=self.command == "GET")
@@ -268,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _known(self, repository: str, revision: str) -> dict[str, bytes] | None:
         """Return the files of a dataset; None after a reply that there are none."""
-        pinned, files = self.server.owner._hub.get(repository, (None, None))
+        pinned, files = self.owner._hub.get(repository, (None, None))
         if files is None:
             self._reply(404, b"{}", {"X-Error-Code": "RepoNotFound"})
             return None
@@ -288,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _scope(self, fault: Fault, repository: str, tree: str | None) -> None:
         """Reply as ModelScope: with a page of the listing, or a file."""
-        files = self.server.owner._modelscope.get(repository)
+        files = self.owner._modelscope.get(repository)
         if files is None:
             return self._reply(404, b"{}", {})
         if tree is None:
@@ -313,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
         info: dict[str, Any] = {"id": repository, "sha": revision if is_commit else COMMIT}
         info["siblings"] = [{"rfilename": name, "size": len(files[name])} for name in files]
         for sibling in info["siblings"]:
-            digest = self.server.owner.large_files.get(sibling["rfilename"])
+            digest = self.owner.large_files.get(sibling["rfilename"])
             if digest is not None:
                 sibling["lfs"] = {"size": 1, "sha256": digest, "pointerSize": 1}
         body = json.dumps(info).encode()
@@ -364,12 +318,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[:end])
         self.wfile.flush()
         if fault.hold is not None:
-            self.server.owner.holding.set()
-            self.server.owner.closing.wait(60)
+            self.owner.holding.set()
+            self.owner.closing.wait(60)
         return None
 
     def _drip(self) -> None:
-        while not self.server.owner.closing.wait(0.01):
+        while not self.owner.closing.wait(0.01):
             self.wfile.write(b"x")
 
 
