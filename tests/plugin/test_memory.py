@@ -57,7 +57,7 @@ def test_a_question_without_a_counterfactual_is_skipped(bench):
     """The counterfactual cannot change two of the three questions, whose answers are numbers."""
     bench.suite()
     bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])
-    result = bench.run_apart(
+    result = bench.run(
         *(f"--model={bench.script({'default': '?'})}", "--bench-serializer=html", "-n1"),
         *("--bench-perturbation=none,counterfactual", "--bench-store=none"),
         *("--bench-gate=all.no_answer <= 0", "--bench-gate-point"),
