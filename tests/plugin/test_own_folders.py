@@ -24,9 +24,8 @@ class Place:
         (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
         (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
 
-    def run(self, *arguments: str, apart: bool = False, page: bool = False) -> pytest.RunResult:
-        how = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
-        return how(
+    def run(self, *arguments: str, page: bool = False) -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess(
             "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
             "data", "--bench-results", "run", "--bench-store", "none", *SMALL[page:], *arguments,
         )  # fmt: skip
@@ -99,7 +98,7 @@ def test_gates_can_name_a_folder(place: Place) -> None:
 
 def test_workers_see_the_same_folders(place: Place) -> None:
     write_folder(place.data / "mine")
-    done = place.run("-n1", apart=True)
+    done = place.run("-n1")
     assert done.parseoutcomes() == {"passed": 1, "failed": 1}
     assert place.records() == OUTCOMES
 

@@ -130,7 +130,7 @@ def test_odd_texts_and_cells_survive_workers(bench, workers):
     arguments = ["--model=echo/any", "--bench-serializer=html,csv", "--bench-perturbation=none"]
     kept = ["--bench-results=run", "--bench-store=none"]
     spread = ["-n", str(workers)] if workers else []
-    result = bench.pytester.runpytest_subprocess(*arguments, *kept, *spread)
+    result = bench.pytester.runpytest_inprocess(*arguments, *kept, *spread)
     assert result.ret == 1, result.stdout.str()
     assert [record["outcome"] for record in bench.records()] == ["wrong", "wrong"]
     assert {record["example_id"] for record in bench.records()} == {"one Ada \ud83d"}

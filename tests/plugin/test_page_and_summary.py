@@ -48,7 +48,7 @@ def test_the_end_of_a_run_reads_each_folder_once(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text(encoding="utf-8") + WATCHED, encoding="utf-8")
     beside = ("--bench-baseline=old", "--bench-allure=all", f"--alluredir={bench.path / 'allure'}")
-    assert bench.run_apart(bench.model(outcomes(wrong=3)), PAGE, GATE, *beside).ret == 0
+    assert bench.run(bench.model(outcomes(wrong=3)), PAGE, GATE, *beside).ret == 0
     assert {"report.html", "summary.md"} <= written(bench)
     assert "The gate holds" in summary(bench)
     # Before the run the baseline is read once more, to check it.

@@ -80,7 +80,7 @@ def test_a_folder_inside_the_project_is_accepted_after_a_space(gated: Bench) -> 
 def test_the_suites_of_the_package_do_not_move_the_root_folder(gated: Bench) -> None:
     (gated.path / "inside").mkdir()
     suites = ("--pyargs", "pytest_tablebench.suites", "--model", "tablebench/lexical")
-    planned = gated.pytester.runpytest_subprocess(*suites, "--bench-data", "inside", "--bench-plan")
+    planned = gated.pytester.runpytest_inprocess(*suites, "--bench-data", "inside", "--bench-plan")
     assert "equals sign" not in planned.stderr.str()
     # The gate of the settings file is read: its dataset is unknown to the suites.
     assert "unknown scope 'toy'" in planned.stderr.str()

@@ -67,8 +67,7 @@ def test_a_folder_that_another_run_has_just_made_is_not_used(
     bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
     bench.pytester.makeini("[pytest]\n")
     options = ["--bench-serializer=html", "--bench-no-page"] if has_options else []
-    run = bench.pytester.runpytest_subprocess if workers else bench.pytester.runpytest_inprocess
-    result = run(*workers, *options)
+    result = bench.pytester.runpytest_inprocess(*workers, *options)
     assert result.ret == pytest.ExitCode.OK
     first, ours = sorted((bench.path / "tablebench-results").iterdir())
     assert ours.name == f"{first.name}-2"

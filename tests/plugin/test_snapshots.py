@@ -14,10 +14,7 @@ from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 
 def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
-    """Run in this process for 0 workers, else in separate processes."""
-    if not workers:
-        return bench.run(*arguments, results=results)
-    return bench.run_apart(*arguments, "-n", str(workers), results=results)
+    return bench.run(*arguments, "-n", str(workers), results=results)
 
 
 def test_disabled_plugins_are_loaded_again_by_the_run_that_needs_them(bench: Bench) -> None:
@@ -280,9 +277,7 @@ def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench, worker
 def whole(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
     """A run over all formats and perturbations."""
     options = (f"--bench-results={results}", "--bench-store=none", "--bench-no-page", *arguments)
-    if not workers:
-        return bench.pytester.runpytest_inprocess(*options)
-    return bench.pytester.runpytest_subprocess(*options, "-n", str(workers))
+    return bench.pytester.runpytest_inprocess(*options, "-n", str(workers))
 
 
 # Another version of a model.

@@ -31,7 +31,7 @@ HOSTILE = {
 
 def test_hostile_answers_are_stored_unchanged_and_forge_no_entry(bench: Bench) -> None:
     model = answers(bench, **HOSTILE)
-    bench.run_apart(model, *RECORD, "-n1", results="first")
+    bench.run(model, *RECORD, "-n1", results="first")
     texts = {name: entry.text for name, entry in stored(bench).items()}
     assert texts == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
     bench.run(model, *RECORD, results="second")
@@ -148,7 +148,7 @@ def test_other_snapshots_are_left_to_syrupy(bench: Bench) -> None:
     result.assert_outcomes(passed=3, failed=1)
     assert counts(bench, "second") == {"same": 3}
     bench.suite(SUITE)  # an update by syrupy removes its unused entry
-    bench.run_apart(model, *RECORD, "-n1", results="third")
+    bench.run(model, *RECORD, "-n1", results="third")
     assert content(bench) == before
 
 
@@ -186,7 +186,7 @@ def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
             "4" if FULL else "2",
             "-q",
         )
-        bench.run_apart(*options, *RECORD, results=name)
+        bench.run(*options, *RECORD, results=name)
         kind = "reworded" if number else "new"
         assert counts(bench, name) == {kind: 2 * examples}
         texts = {entry: answer.text for entry, answer in stored(bench).items()}

@@ -91,8 +91,7 @@ def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + FULL_AFTER_ONE, encoding="utf-8")
     bench.suite()
-    run = bench.run_apart if workers else bench.run
-    result = run("--model=echo/any", STORE, *workers)
+    result = bench.run("--model=echo/any", STORE, *workers)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     [record] = bench.records()
     assert (record["example_id"], record["outcome"], record["raw"]) == ("ada", "right", "36")
@@ -123,8 +122,7 @@ def test_problems_of_a_store_are_reported_once_before_the_first_call(
     bench: Bench, damaged: list[str], workers: list[str]
 ) -> None:
     bench.suite()
-    run = bench.run_apart if workers else bench.run
-    result = run("--model=echo/any", *damaged, *workers)
+    result = bench.run("--model=echo/any", *damaged, *workers)
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
     places = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
     lines = [result.outlines[n] for n in places]
