@@ -25,6 +25,7 @@ from tests.support.openai_server import (
     text,
 )
 from tests.support.runs import KEY, LITELLM, Run, Script, examples, right, run_pytest
+from tests.support.toy_bench import CONFTEST, Bench
 
 AT_ONCE = {"Retry-After": "0"}
 
@@ -241,7 +242,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         [*((fault, "0") for fault in WHOLE_RUN), ("refused", "2")],
         ("down", "0"),
         ("refused", "2"),
-        ("no-key", "0"),
     ),
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
@@ -290,43 +290,22 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     assert (facts["cases_planned"], facts["cases_recorded"]) == (count, len(run.records))
 
 
-@pytest.mark.parametrize("workers", reduced("01", "1"))
-def test_an_answer_between_faults_lets_the_run_continue(tmp_path: Path, workers: str) -> None:
-    plan = {0: [error(401)], 1: [error(403)], 3: [error(404)], 4: [error(401)]}
-    script = Script(6, plan)
-    with OpenAIServer(script) as server:
-        # One call at a time, so that the order is certain.
-        run = run_pytest(tmp_path, server, "-n", workers, "--bench-connections", "1", count=6)
-    assert run.exit_code == 1, run.output
-    outcomes = [run.by_number[example.id].outcome for example in script.examples]
-    assert outcomes == ["no_answer", "no_answer", "right", "no_answer", "no_answer", "right"]
-    assert "stopped" not in run.output
-    assert run.facts["status"] == "complete"
-
-
 WAITING = """
-import os
-from pathlib import Path
-from tests.support.runs import until
+import os, time
 
 def pytest_collection_finish():
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
-        until(Path("asked").exists, "the first request")
+        deadline = time.monotonic() + 60
+        while not any('"ask"' in line for line in (HERE / "calls.log").open()):
+            assert time.monotonic() < deadline, "no request before this worker has collected"
+            time.sleep(0.02)
 """
 
 
-def test_the_first_calls_do_not_wait_for_the_last_worker(tmp_path: Path) -> None:
-    script = Script(4)
-    (tmp_path / "conftest.py").write_text(WAITING, encoding="utf-8")
-
-    def answer(*request: Any) -> Any:
-        (tmp_path / "asked").touch()
-        return script(*request)
-
-    with OpenAIServer(answer) as server:
-        run = run_pytest(tmp_path, server, "-n", "2", count=4)
-        assert len(server.requests) == 4
-    assert run.exit_code == 0, run.output
+def test_the_first_calls_do_not_wait_for_the_last_worker(bench: Bench) -> None:
+    bench.pytester.makeconftest(CONFTEST + WAITING)
+    bench.run("--model=echo/any", "-n2").assert_outcomes(passed=1, failed=2)
+    assert len(bench.calls("ask")) == 3
 
 
 @pytest.mark.parametrize(

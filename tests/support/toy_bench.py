@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,9 @@ class Bench:
 
     def run(self, *arguments: str, results: str = "run") -> pytest.RunResult:
         """Run pytest in this process, by default with one configuration."""
-        return self._run(self.pytester.runpytest_inprocess, arguments, results)
+        # As in a process of its own, Ctrl-C ends only this run.
+        run = partial(self.pytester.runpytest_inprocess, no_reraise_ctrlc=True)
+        return self._run(run, arguments, results)
 
     def run_apart(self, *arguments: str, results: str = "run") -> pytest.RunResult:
         """Run pytest in a separate process, for xdist and for changes to the process itself."""
