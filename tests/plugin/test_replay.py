@@ -144,8 +144,8 @@ def test_a_replay_finds_answers_of_another_litellm_release(
     paid: tuple[str, Path], tmp_path: Path, start: str, options: list[str], then: str
 ) -> None:
     conftest = start + ELSEWHERE.format(then=then)
-    words = (tmp_path / "run", *paid, *options)
-    run = replay(*words, count=3, model=REASONING, conftest=conftest)
+    folder = tmp_path / "run"
+    run = replay(folder, *paid, *options, count=3, model=REASONING, conftest=conftest)
     check_two_of_three_stored(run)
     assert run.facts["params_dropped"].keys() == {"temperature"}
     assert sum(record.from_store for record in run.records.values()) == 2

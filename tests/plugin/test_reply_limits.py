@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.openai_server import OpenAIServer, nonsense, packed, text
-from tests.support.runs import LITELLM, Script, right, run_pytest
+from tests.support.runs import LITELLM, Script, right, run_inside
 
 NEGATIVE = (-100_000, -1_000)
 
@@ -21,7 +21,7 @@ def test_a_run_survives_replies_of_any_shape(tmp_path: Path) -> None:
         4: [text(answers[4], usage=NEGATIVE)],
     }
     with OpenAIServer(script) as server:
-        run = run_pytest(tmp_path, server, "--bench-max-reply=5000", count=6, model=LITELLM)
+        run = run_inside(tmp_path, server, "--bench-max-reply=5000", count=6, model=LITELLM)
         assert server.calls == 8
     records = [run.by_number[example.id] for example in script.examples]
     assert [record.outcome for record in records] == ["wrong", *["right"] * 5], run.output

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
-from tests.support.runs import LITELLM, Run, Script, right, run_pytest
+from tests.support.runs import LITELLM, Run, Script, right, run_inside
 
 COUNT = 4
 GATE = "--bench-gate=starter.no_answer <= 0.5"
@@ -31,7 +31,7 @@ def test_a_server_that_has_changed_behind_stored_answers_leaves_gates_undecided(
 
     def run(server: OpenAIServer, name: str, *options: str) -> Run:
         options = (GATE, f"--bench-store={tmp_path / 'answers'}", *options)
-        return run_pytest(tmp_path / name, server, *options, count=COUNT, model=LITELLM)
+        return run_inside(tmp_path / name, server, *options, count=COUNT, model=LITELLM)
 
     def check(run: Run, exit_code: int, calls: int, words: str) -> None:
         assert (run.exit_code, run.facts["calls_paid"]) == (exit_code, calls), run.output

@@ -24,7 +24,7 @@ from tests.support.openai_server import (
     null_content,
     text,
 )
-from tests.support.runs import KEY, LITELLM, Run, Script, examples, right, run_pytest
+from tests.support.runs import KEY, LITELLM, Run, Script, examples, right, run_inside
 from tests.support.toy_bench import CONFTEST, Bench
 
 AT_ONCE = {"Retry-After": "0"}
@@ -59,7 +59,7 @@ def test_a_run_with_direct_calls_imports_litellm_in_no_process(
         (fake / table.name).symlink_to(table)
     with OpenAIServer(Script(2)) as server:
         monkeypatch.setenv("PYTHONPATH", str(fake.parent))
-        run = run_pytest(tmp_path / "run", server, count=2, model=LITELLM)
+        run = run_inside(tmp_path / "run", server, count=2, model=LITELLM)
     assert run.exit_code == 0, run.output
     assert {record.outcome for record in run.records.values()} == {"right"}
 
@@ -67,7 +67,7 @@ def test_a_run_with_direct_calls_imports_litellm_in_no_process(
 def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
     script = Script(2)
     with OpenAIServer(script) as server:
-        run = run_pytest(tmp_path, server, "--bench-serializer", "json", count=2, model=LITELLM)
+        run = run_inside(tmp_path, server, "--bench-serializer", "json", count=2, model=LITELLM)
         headers = [
             {name.lower(): value for name, value in request.headers.items()}
             for request in server.requests
@@ -152,7 +152,7 @@ def faulty_run(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
     with OpenAIServer(script) as server:
         options = ["--bench-retries", "1", "--bench-show", "20", "--bench-reasoning-tokens", "0"]
         folder = tmp_path_factory.mktemp("faults")
-        return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
+        return run_inside(folder, server, *options, count=FAULTS, model=LITELLM), script
 
 
 def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_run: Faulty) -> None:
@@ -209,7 +209,7 @@ def test_a_server_that_hangs_is_a_timeout(tmp_path: Path) -> None:
     script = Script(2, {0: [hang()]})
     with OpenAIServer(script) as server:
         limits = ("--bench-timeout", "1", "--bench-retries", "0")
-        run = run_pytest(tmp_path, server, *limits, count=2, model=LITELLM)
+        run = run_inside(tmp_path, server, *limits, count=2, model=LITELLM)
     assert run.exit_code == 1, run.output
     outcomes = [run.by_number[example.id] for example in script.examples]
     assert [(record.outcome, record.reason) for record in outcomes] == [
@@ -250,7 +250,7 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     statuses = iter([401, 403, 404] if workers == "0" else [401] * count)
     with OpenAIServer(lambda _: error(next(statuses), f"refused {KEY}")) as server:
         address: str | None = closed_port() if fault == "down" else server.url
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             address,
             "-n",
@@ -322,7 +322,7 @@ def test_the_first_calls_do_not_wait_for_the_last_worker(bench: Bench) -> None:
 def test_an_unknown_model_is_refused_before_the_first_case(
     tmp_path: Path, name: str, hint: str
 ) -> None:
-    run = run_pytest(tmp_path, None, count=1, model=name)
+    run = run_inside(tmp_path, None, count=1, model=name)
     assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
     assert f"litellm knows no provider for '{name}'; {hint}" in run.output
     assert not run.records

@@ -10,7 +10,7 @@ import pytest
 from tests.support.gate_bench import GateBench, names, options
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Script, run_pytest
+from tests.support.runs import Script, run_inside
 
 SERIALIZERS = ("html", "csv", "json", "markdown")
 GRID = f"--bench-serializer={','.join(SERIALIZERS)}"
@@ -219,7 +219,7 @@ def test_a_stopping_rule_is_refused_beside(bench, option):
 def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
     count = 40
     with OpenAIServer(Script(count)) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             server,
             "--bench-serializer=html,json,markdown",  # and csv

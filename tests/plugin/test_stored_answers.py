@@ -12,7 +12,7 @@ import pytest
 from tests.support.faults import stored
 from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.runs import Script, run_pytest
+from tests.support.runs import Script, run_inside
 from tests.support.toy_bench import Bench
 
 STORE = "--bench-store=answers"
@@ -147,7 +147,7 @@ def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
 
     script = Removing(4)
     with OpenAIServer(script) as server:
-        run = run_pytest(tmp_path, server, "--bench-connections=1", count=4)
+        run = run_inside(tmp_path, server, "--bench-connections=1", count=4)
     assert run.exit_code == 0, run.output
     lines = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
     assert lines, run.output
