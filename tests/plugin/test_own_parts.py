@@ -60,7 +60,7 @@ def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
         assert record["score"] == score
 
 
-@pytest.mark.parametrize(("metric", "score"), GIVEN)
+@pytest.mark.parametrize(("metric", "score"), [("float32", 0.5), ("nan", None), ("raises", None)])
 def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, score):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")

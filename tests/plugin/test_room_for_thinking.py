@@ -122,8 +122,3 @@ def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -
         after = ("--bench-plan", "--bench-effort=low")
         stored = run_inside(tmp_path / "3", server, share, *after, count=COUNT, model=REASONS)
         assert "of thinking        120 tokens in 6 stored replies" in stored.output, stored.output
-
-        thinker.limits.clear()
-        off = "--bench-reasoning-tokens=0"
-        run_inside(tmp_path / "2", server, share, off, count=COUNT, model=REASONS)
-        assert {limit for _, limit in thinker.limits} == {512}

@@ -117,7 +117,7 @@ def damaged(bench: Bench) -> list[str]:
     return [STORE, "--bench-store-readonly=empty", "--bench-store-readonly=read"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
 def test_problems_of_a_store_are_reported_once_before_the_first_call(
     bench: Bench, damaged: list[str], workers: list[str]
 ) -> None:

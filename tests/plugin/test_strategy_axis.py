@@ -51,16 +51,24 @@ def louder(bench):
     return bench
 
 
-def test_a_single_strategy_is_not_in_the_ids(louder):
-    result = louder.run("--model=echo/any", ONE, "--bench-strategy=louder")
-    result.assert_outcomes(failed=1)
+@pytest.mark.parametrize("place", ["option", "ini", "dataset"])
+def test_a_single_strategy_is_not_in_the_ids(louder, place):
+    if place == "ini":
+        louder.pytester.makeini("[pytest]\nbench_strategy = louder\nbench_modality = text\n")
+    if place == "dataset":
+        line = '    shots = 0\n    strategy = "louder"\n'
+        louder.pytester.makeconftest((CONFTEST + STRATEGY).replace("    shots = 0\n", line))
+    words = ["--bench-strategy=louder"] if place == "option" else []
+    # A gate on the only strategy of a run judges the whole run.
+    words += ["--bench-gate-point", "--bench-gate=toy[louder].pass_rate <= 0"]
+    assert louder.run("--model=echo/any", ONE, *words).ret == 0
     record = louder.record()
     assert record["case_id"] == "toy/ada/html/none"
     assert (record["strategy"], record["modality"], record["raw"]) == ("louder", "text", "36!")
     prompts = [text for _, text in louder.calls("ask")]
     assert len(prompts) == 2
     assert prompts[1] == "louder: 36"
-    assert louder.facts()["strategy"] == "louder"
+    assert louder.facts()["grid"]["strategies"] == ["louder"]
 
 
 def test_several_strategies_are_in_the_ids(louder):
@@ -117,32 +125,6 @@ def test_gates_can_name_a_strategy(louder, gates, code):
         "--model=echo/any", ONE, "--bench-strategy=direct,louder", "--bench-gate-point", *arguments
     )
     assert result.ret == code
-
-
-def test_a_gate_on_the_only_strategy_of_a_run_judges_the_whole_run(louder):
-    result = louder.run(
-        "--model=echo/any", ONE, "--bench-gate-point", "--bench-gate=toy[direct].pass_rate >= 1"
-    )
-    assert result.ret == 0
-
-
-def test_a_dataset_can_name_its_strategy(louder):
-    text = (CONFTEST + STRATEGY).replace(
-        "    shots = 0\n", '    shots = 0\n    strategy = "louder"\n'
-    )
-    louder.pytester.makeconftest(text)
-    louder.run("--model=echo/any", ONE)
-    assert (louder.record()["strategy"], louder.record()["case_id"]) == (
-        "louder",
-        "toy/ada/html/none",
-    )
-    assert louder.facts()["grid"]["strategies"] == ["louder"]
-
-
-def test_strategies_can_be_set_in_an_ini_file(louder):
-    louder.pytester.makeini("[pytest]\nbench_strategy = louder\nbench_modality = text\n")
-    louder.run("--model=echo/any", ONE)
-    assert louder.record()["strategy"] == "louder"
 
 
 @pytest.mark.parametrize(
