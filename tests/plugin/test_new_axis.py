@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.config import axes
 from tests.support.page_files import block
+from tests.support.toy_bench import read_lines
 
 ROW = '    Axis("mood", "moods", "y", changes_the_question=False),\n'
 
@@ -69,31 +70,21 @@ def call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_ids_and_records_have_it(folder: Path) -> None:
-    lines = (folder / "run-1" / "records.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
+def test_the_files_and_the_terminal_have_it(folder: Path) -> None:
+    records = read_lines(folder / "run-1" / "records.jsonl")
     assert len(records) == 16  # four examples, two serializers, two moods
     assert {record["mood"] for record in records} == {"calm", "hasty"}
     assert all(record["case_id"].endswith(f"/none/{record['mood']}") for record in records)
-
-
-def test_facts_summary_and_terminal_have_it(folder: Path) -> None:
     run = json.loads((folder / "run-1" / "run.json").read_text(encoding="utf-8"))
     assert run["grid"]["moods"] == run["mood"] == ["calm", "hasty"]
+    assert [(gate["state"], gate["n_examples"]) for gate in run["gates"]] == [("holds", 4)] * 2
     summary = json.loads((folder / "run-1" / "summary.json").read_text(encoding="utf-8"))
-    assert list(summary["benchmarks"]["starter"]["moods"]["settings"]) == ["calm", "hasty"]
-    assert list(summary["benchmarks"]["starter"]["datasets"]["starter"]["moods"]) == [
-        "calm",
-        "hasty",
-    ]
+    starter = summary["benchmarks"]["starter"]
+    assert list(starter["moods"]["settings"]) == ["calm", "hasty"]
+    assert list(starter["datasets"]["starter"]["moods"]) == ["calm", "hasty"]
     text = (folder / "run-1.txt").read_text(encoding="utf-8")
     assert "grid 2 serializers x 1 perturbation x 2 moods" in text
     assert "the cheapest mood that is not worse" in text
-
-
-def test_gates_name_it(folder: Path) -> None:
-    run = json.loads((folder / "run-1" / "run.json").read_text(encoding="utf-8"))
-    assert [(gate["state"], gate["n_examples"]) for gate in run["gates"]] == [("holds", 4)] * 2
 
 
 def test_a_comparison_pairs_and_divides_by_it(folder: Path) -> None:
