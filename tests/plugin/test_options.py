@@ -9,7 +9,7 @@ import pytest
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.errors import SettingsError
-from tests.support.toy_bench import ADA
+from tests.support.toy_bench import ADA, BO, SUITE
 
 BAD = [
     # option, value, and words of the message
