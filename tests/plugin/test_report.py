@@ -371,10 +371,6 @@ def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):
     assert "ToRR leaderboard" in out
     board = table(bench.path / "run/report/leaderboard.csv")
     first = dict(zip(board[0], board[1], strict=True))
-    assert first["model"] == "echo/any"
-    assert first["source"] == "this run"
-    assert first["performance"] == ""
-    assert first["WikiTQ"] == "0.333333333"
-    assert "4 configurations (paper 35): wikitq" in first["note"]
-    assert "3 examples (paper 100, TableBench FC 79): wikitq" in first["note"]
+    names = ("model", "source", "performance", "WikiTQ")
+    assert [first[name] for name in names] == ["echo/any", "this run", "", "0.333333333"]
     assert [row[1] for row in board[2:]] == ["published"] * 14

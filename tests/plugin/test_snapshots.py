@@ -8,13 +8,8 @@ import pytest
 
 from pytest_tablebench.results.snapshot_comparison import read_entries
 from pytest_tablebench.results.snapshots import Entry
-from tests.support.matrix import reduced
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
 from tests.support.toy_bench import ADA, BO, SUITE, Bench
-
-
-def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
-    return bench.run(*arguments, "-n", str(workers), results=results)
 
 
 def test_disabled_plugins_are_loaded_again_by_the_run_that_needs_them(bench: Bench) -> None:
@@ -38,10 +33,9 @@ def test_snapshots_work_without_syrupys_plugin_beside_an_option_of_another(bench
 # Recording and comparing.
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 0))
-def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
+def test_answers_are_recorded_and_compared(bench: Bench) -> None:
     model = answers(bench, bo="forty")
-    first = run(bench, model, *RECORD, workers=workers, results="first")
+    first = bench.run(model, *RECORD, results="first")
     first.assert_outcomes(passed=2, failed=1)
     assert stored(bench) == {
         "test_toy[toy/ada/html/none]": Entry("right", 1.0, "36"),
@@ -116,13 +110,17 @@ def test_changes_are_same_reworded_or_flipped(bench: Bench) -> None:
     assert content(bench) == before
 
 
-def test_an_update_records_what_changed(bench: Bench) -> None:
+def test_an_update_records_what_changed_and_no_missing_answer(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
-    result = bench.run(answers(bench, cy="13"), *RECORD, results="second")
+    result = bench.run(answers(bench, bo=None, cy="13"), *RECORD, results="second")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
     assert changes(bench, "second")["updated"] is True
-    assert counts(bench, "second") == {"same": 2, "flipped": 1}
+    assert counts(bench, "second") == {"same": 1, "flipped": 1, "no_answer": 1}
+    assert stored(bench)["test_toy[toy/bo/html/none]"].text == "41"
     assert stored(bench)["test_toy[toy/cy/html/none]"] == Entry("wrong", 0.0, "13")
+    assert "1 without an answer (not compared)" in summary(result)[0]
     assert summary(result)[0].endswith("; recorded in snapshots/")
+    assert "unused" not in summary(result)[0]
 
 
 def test_update_new_only_records_only_new_answers(bench: Bench) -> None:
@@ -136,20 +134,8 @@ def test_update_new_only_records_only_new_answers(bench: Bench) -> None:
     }
 
 
-def test_a_missing_answer_is_neither_compared_nor_recorded(bench: Bench) -> None:
-    bench.run(answers(bench), *RECORD, results="first")
-    before = content(bench)
-    result = bench.run(answers(bench, bo=None), *RECORD, results="second")
-    result.assert_outcomes(passed=2, errors=1)
-    assert content(bench) == before
-    assert counts(bench, "second") == {"same": 2, "no_answer": 1}
-    assert "1 without an answer (not compared)" in summary(result)[0]
-    assert "unused" not in summary(result)[0]
-
-
-@pytest.mark.parametrize("option", ["--snapshot-update", ""])
-def test_without_the_option_no_snapshot_is_made(bench: Bench, option: str) -> None:
-    result = bench.run(answers(bench), *filter(None, [option]))
+def test_without_the_option_no_snapshot_is_made(bench: Bench) -> None:
+    result = bench.run(answers(bench), "--snapshot-update")
     assert not (bench.path / "snapshots").exists()
     assert not (bench.path / "run" / "snapshots.json").exists()
     result.stdout.no_fnmatch_line("*snapshots of answers*")
@@ -189,18 +175,18 @@ PARTS = [
     ("test_suite.py::test_toy[ada-html-none]",),
     ("--bench-serializer=csv",),
     ("--bench-dataset=toy", "--bench-limit=2"),
+    ("-x",),
 ]
-ALONE = [(part, 0) for part in PARTS]
 
 
-@pytest.mark.parametrize(("part", "workers"), reduced([*ALONE, (("-k", "ada"), 2)], *ALONE))
+@pytest.mark.parametrize("part", PARTS)
 def test_a_run_over_some_cases_leaves_other_snapshots_unchanged(
-    bench: Bench, part: tuple[str, ...], workers: int
+    bench: Bench, part: tuple[str, ...]
 ) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     before = stored(bench)
     model = answers(bench, ada="37")
-    result = run(bench, model, *RECORD, *part, workers=workers, results="second")
+    result = bench.run(model, *RECORD, *part, results="second")
     [file] = changes(bench, "second")["files"].values()
     assert file == {"stored": 3, "unused": None}
     assert "unused" not in summary(result)[0]
@@ -214,39 +200,21 @@ def test_a_run_over_some_cases_leaves_other_snapshots_unchanged(
     assert after[html].text == ("36" if "--bench-serializer=csv" in part else "37")
 
 
-def test_an_interrupted_run_leaves_other_snapshots_unchanged(bench: Bench) -> None:
-    bench.run(answers(bench), *RECORD, results="first")
-    result = bench.run(answers(bench, ada="37"), *RECORD, "-x", results="second")
-    result.assert_outcomes(failed=1)
-    assert {name.split("/")[1]: entry.text for name, entry in stored(bench).items()} == {
-        "ada": "37",
-        "bo": "41",
-        "cy": "12",
-    }
-    assert changes(bench, "second")["files"].popitem()[1]["unused"] is None
-
-
-@pytest.mark.parametrize("workers", reduced([0, 2], 0))
-def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench, workers: int) -> None:
+def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench) -> None:
     # A grid that ini keys narrow is not the whole run either, so it uses all formats.
     bench.pytester.makeini("[pytest]\nbench_snapshot = true\n")
     model = "--model=" + bench.script({"default": "36"})
-    whole(bench, model, "--snapshot-update", workers=0, results="first")
+    words = (model, "--snapshot-update", "--bench-store=none", "--bench-no-page")
+    bench.pytester.runpytest_inprocess(*words, "--bench-results=first")
     bench.data(toy=[ADA, BO])
     kept = stored(bench)
-    result = whole(bench, model, "--snapshot-update", workers=workers, results="second")
+    result = bench.pytester.runpytest_inprocess(*words, "--bench-results=second")
     cells = sum("cy" in name for name in kept)
     assert cells > 0
     assert changes(bench, "second")["files"].popitem()[1]["unused"] == cells
     assert f"{cells} unused (stored, but no longer a case)" in summary(result)[0]
     assert result.ret == pytest.ExitCode.TESTS_FAILED  # only because of wrong answers
     assert stored(bench).keys() == kept.keys()
-
-
-def whole(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
-    """A run over all formats and perturbations."""
-    options = (f"--bench-results={results}", "--bench-store=none", "--bench-no-page", *arguments)
-    return bench.pytester.runpytest_inprocess(*options, "-n", str(workers))
 
 
 # Another version of a model.
@@ -309,13 +277,12 @@ def test_a_comparison_without_a_snapshot_sets_exit_code_11(bench: Bench) -> None
 FAIL = "--bench-snapshot-changes=fail"
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_snapshot_changes_fail_fails_tests_of_changed_answers(bench: Bench, workers: int) -> None:
+def test_snapshot_changes_fail_fails_tests_of_changed_answers(bench: Bench) -> None:
     bench.run(answers(bench, cy="13"), *RECORD, results="first")
     before = content(bench)
     model = answers(bench, bo="41\nor so", cy="14")
     gate = "--bench-gate=all.no_answer <= 0"
-    result = run(bench, model, FAIL, gate, workers=workers, results="second")
+    result = bench.run(model, FAIL, gate, "-n1", results="second")
     # bo: right before and now, in other words. cy: wrong before and now, in other words.
     result.assert_outcomes(passed=1, failed=2)
     assert result.ret == 1  # the gate holds

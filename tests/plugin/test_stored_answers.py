@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.support.faults import stored
-from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.runs import Script, run_inside
 from tests.support.toy_bench import Bench
@@ -84,14 +83,11 @@ Echo.complete = complete
 """
 
 
-@pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
-def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
-    bench: Bench, workers: list[str]
-) -> None:
+def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(bench: Bench) -> None:
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + FULL_AFTER_ONE, encoding="utf-8")
     bench.suite()
-    result = bench.run("--model=echo/any", STORE, *workers)
+    result = bench.run("--model=echo/any", STORE, "-n1")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     [record] = bench.records()
     assert (record["example_id"], record["outcome"], record["raw"]) == ("ada", "right", "36")
@@ -117,12 +113,11 @@ def damaged(bench: Bench) -> list[str]:
     return [STORE, "--bench-store-readonly=empty", "--bench-store-readonly=read"]
 
 
-@pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
 def test_problems_of_a_store_are_reported_once_before_the_first_call(
-    bench: Bench, damaged: list[str], workers: list[str]
+    bench: Bench, damaged: list[str]
 ) -> None:
     bench.suite()
-    result = bench.run("--model=echo/any", *damaged, *workers)
+    result = bench.run("--model=echo/any", *damaged, "-n1")
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
     places = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
     lines = [result.outlines[n] for n in places]
