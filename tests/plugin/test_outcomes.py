@@ -197,8 +197,7 @@ def test_a_table_that_cannot_be_perturbed_has_no_answer(bench):
 
 def test_too_few_demonstrations_are_all_shown(bench):
     # The pool has three, but two of them are the same.
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8").replace("range(1, 6)", "(1, 1, 2)"), "utf-8")
+    bench.adapt(("range(1, 6)", "(1, 1, 2)"))
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-shots=3")
     result.assert_outcomes(passed=1)
     [(_, prompt)] = bench.calls("ask")
@@ -223,9 +222,7 @@ def pytest_tablebench_register_metric(register):
 @pytest.fixture
 def scored(bench):
     """The toy dataset, scored by F1 over items."""
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace('metric = "exact_match"', 'metric = "items"')
-    conftest.write_text(text + PARTIAL, encoding="utf-8")
+    bench.adapt(('metric = "exact_match"', 'metric = "items"'), add=PARTIAL)
     return bench
 
 

@@ -35,9 +35,7 @@ GIVEN = [
 
 @pytest.mark.parametrize(("metric", "score"), GIVEN)
 def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace('metric = "exact_match"', f'metric = "{metric}"')
-    conftest.write_text(text + HOSTILE_METRIC, encoding="utf-8")
+    bench.adapt(('metric = "exact_match"', f'metric = "{metric}"'), add=HOSTILE_METRIC)
     bench.suite(
         SUITE.replace("(case, answer)\n", "(case, answer, threshold=0)\n").replace(
             "assert_exact_match", "assert_score"
@@ -61,8 +59,7 @@ def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
 
 @pytest.mark.parametrize(("metric", "score"), [("float32", 0.5), ("nan", None), ("raises", None)])
 def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, score):
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")
+    bench.adapt(add=HOSTILE_METRIC)
     call = f"assert_score(case, answer, part='{metric}', threshold=0)"
     bench.suite(
         SUITE.replace("assert_exact_match(case, answer)", call).replace(
@@ -85,11 +82,8 @@ def pytest_tablebench_register_metric(register):
 
 
 def test_a_metric_that_an_assertion_names_receives_the_context(bench):
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8")
-    changed = text.replace('", ".join(answers), ', '", ".join(answers), {"unit": "years"}, ')
-    assert changed != text
-    conftest.write_text(changed + IN_CONTEXT, encoding="utf-8")
+    answers = '", ".join(answers), '
+    bench.adapt((answers, f'{answers}{{"unit": "years"}}, '), add=IN_CONTEXT)
     call = "assert_score(case, answer, part='years')"
     bench.suite(
         SUITE.replace("assert_exact_match(case, answer)", call).replace(
@@ -121,9 +115,7 @@ def pytest_tablebench_register_dataset(register):
 
 
 def test_odd_texts_and_cells_survive_workers(bench):
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace("def pytest_tablebench_register_dataset", "def _")
-    conftest.write_text(text + ODD_CELLS, encoding="utf-8")
+    bench.adapt(("def pytest_tablebench_register_dataset", "def _"), add=ODD_CELLS)
     bench.suite(SUITE.replace('"toy"', '"odd"'))
     arguments = ["--model=echo/any", "--bench-serializer=html,csv", "--bench-perturbation=none"]
     kept = ["--bench-results=run", "--bench-store=none"]

@@ -43,8 +43,7 @@ sys.addaudithook(watched)
 def test_the_end_of_a_run_reads_each_folder_once(bench):
     """Gates, comparison, page, summary and Allure results are made of one loaded run."""
     assert bench.run(bench.model(outcomes()), results="old").ret == 0
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text(encoding="utf-8") + WATCHED, encoding="utf-8")
+    bench.adapt(add=WATCHED)
     beside = ("--bench-baseline=old", "--bench-allure=all", f"--alluredir={bench.path / 'allure'}")
     assert bench.run(bench.model(outcomes(wrong=3)), PAGE, GATE, *beside).ret == 0
     assert {"report.html", "summary.md"} <= written(bench)

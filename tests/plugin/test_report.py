@@ -309,9 +309,7 @@ def test_hostile_model_names_are_escaped_in_every_file(bench, capsys):
 
 
 def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
-    conftest = bench.path / "conftest.py"
-    source = conftest.read_text(encoding="utf-8")
-    conftest.write_text(source.replace('benchmark = "toys"', 'benchmark = "../../up"'), "utf-8")
+    bench.adapt(('benchmark = "toys"', 'benchmark = "../../up"'))
     bench.run("--model=echo/any")
     code, _, _ = report(capsys, "run", "--no-plots")
     assert code == 0
@@ -359,9 +357,7 @@ def test_an_output_folder_that_cannot_be_written_is_reported_in_one_line(bench, 
 
 
 def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):
-    conftest = bench.path / "conftest.py"
-    source = conftest.read_text(encoding="utf-8")
-    conftest.write_text(source.replace('benchmark = "toys"', 'benchmark = "torr"'), "utf-8")
+    bench.adapt(('benchmark = "toys"', 'benchmark = "torr"'))
     bench.run("--model=echo/any", *GRID)
     records = bench.path / "run/records.jsonl"
     text = records.read_text(encoding="utf-8").replace('"dataset": "toy"', '"dataset": "wikitq"')

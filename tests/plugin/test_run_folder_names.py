@@ -22,16 +22,6 @@ def test_the_default_folder_name_contains_time_and_model(bench):
     result.stdout.fnmatch_lines([f"open the report: tablebench-results/{folder.name}/report.html"])
 
 
-def test_runs_in_the_same_second_have_folders_of_their_own(bench):
-    for _ in range(3):
-        bench.pytester.runpytest_inprocess(
-            "--model=echo/any", "--bench-limit=1", "--bench-serializer=html"
-        )
-    folders = list((bench.path / "tablebench-results").iterdir())
-    assert len(folders) == 3
-    assert all(len(read_lines(folder / "records.jsonl")) == 5 for folder in folders)
-
-
 AT_THE_SAME_TIME = """
 import os
 

@@ -24,8 +24,7 @@ def pytest_tablebench_register_provider(register):
 
 
 def test_several_providers_are_named(bench):
-    with bench.path.joinpath("conftest.py").open("a", encoding="utf-8") as file:
-        file.write(CONFTEST)
+    bench.adapt(add=CONFTEST)
     result = bench.run("--model=aggregator/m")
     # 1 and 2 of 3 cases.
     line = "answered by DeepInfra 67 %, Together 33 %"

@@ -65,9 +65,7 @@ def test_bench_fresh_asks_a_changed_model_again(bench: Bench) -> None:
         return len(bench.calls("ask")) - before, counts(bench, results)
 
     assert calls_and_counts("--snapshot-update", results="first") == (3, {"new": 3})
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace('Reply("36"', 'Reply("41"')
-    conftest.write_text(text, encoding="utf-8")
+    bench.adapt(('Reply("36"', 'Reply("41"'))
     assert calls_and_counts(results="stored") == (0, {"same": 3})
     # "41" instead of "36": right for one case that was wrong, wrong for one that was right.
     assert calls_and_counts("--bench-fresh=b", results="fresh") == (

@@ -81,9 +81,7 @@ def pytest_tablebench_register_provider(register):
 
 
 def test_only_the_last_attempt_of_a_case_counts_for_stopping(bench):
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8").replace("def pytest_tablebench_register_provider", "def _")
-    conftest.write_text(text + FLAKY, encoding="utf-8")
+    bench.adapt(("def pytest_tablebench_register_provider", "def _"), add=FLAKY)
     bench.examples(10)
     bench.model(plan(1))
     gates = options(["all.no_answer <= 0", "toy.performance >= 0.1"])

@@ -44,9 +44,7 @@ def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
 def test_an_answer_asked_again_by_its_age_replaces_the_older_one(bench: Bench) -> None:
     bench.suite()
     bench.run("--model=echo/any", STORE, results="1")
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8")
-    conftest.write_text(text + BROKEN, encoding="utf-8")
+    bench.adapt(add=BROKEN)
     bench.run("--model=echo/any", STORE, "--bench-max-age=0", results="2")
     bench.run("--model=echo/any", STORE, results="3")
     assert len(bench.calls("ask")) == 6
@@ -84,8 +82,7 @@ Echo.complete = complete
 
 
 def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(bench: Bench) -> None:
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + FULL_AFTER_ONE, encoding="utf-8")
+    bench.adapt(add=FULL_AFTER_ONE)
     bench.suite()
     result = bench.run("--model=echo/any", STORE, "-n1")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -166,8 +163,7 @@ Echo.complete = complete
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
 def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + REMOVING, encoding="utf-8")
+    bench.adapt(add=REMOVING)
     bench.suite()
     result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
     assert result.ret == 11

@@ -155,11 +155,18 @@ class Bench:
         """Set the toy datasets: by name, rows of id, question and answers."""
         (self.path / "toy.json").write_text(json.dumps(datasets), encoding="utf-8")
 
+    def adapt(self, *changes: tuple[str, str], add: str = "") -> None:
+        """Replace texts of the conftest, all of which it contains, and add lines at its end."""
+        conftest = self.path / "conftest.py"
+        text = conftest.read_text("utf-8")
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        conftest.write_text(text + add, encoding="utf-8")
+
     def without_metric(self) -> None:
         """Let the toy dataset declare no metric."""
-        conftest = self.path / "conftest.py"
-        text = conftest.read_text("utf-8").replace('    metric = "exact_match"\n', "")
-        conftest.write_text(text, encoding="utf-8")
+        self.adapt(('    metric = "exact_match"\n', ""))
 
     def suite(self, source: str = SUITE, name: str = "test_suite.py") -> Path:
         path = self.path / name
