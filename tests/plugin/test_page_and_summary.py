@@ -95,6 +95,14 @@ def test_a_page_that_cannot_be_written_is_reported_and_changes_no_verdict(bench)
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
 
+def test_a_step_summary_that_cannot_be_written_is_reported(bench, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(bench.path))  # a folder
+    result = bench.run(bench.model(outcomes()), GATE)
+    assert (result.ret, bench.states()) == (0, ["holds"])
+    result.stdout.fnmatch_lines([f"tablebench: *{bench.path}*"])
+    assert "**The gate holds.**" in summary(bench)
+
+
 def test_a_run_that_stopped_early_is_not_called_cut_off(bench):
     arguments = ("--bench-serializer=html,csv", "--bench-stop-when-decided", PAGE, GATE)
     assert bench.run(bench.model(outcomes()), *arguments).ret == 0

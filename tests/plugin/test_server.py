@@ -1,8 +1,4 @@
-"""Runs in separate processes against a model server: answers and every fault.
-
-Each run through litellm imports it again, which takes seconds: one run meets many faults, one per
-case, and tests that do not need litellm avoid it.
-"""
+"""Runs against a model server: answers, replies of any shape, and every fault."""
 
 from __future__ import annotations
 
@@ -20,9 +16,10 @@ from tests.support.openai_server import (
     no_choices,
     nonsense,
     null_content,
+    packed,
     text,
 )
-from tests.support.runs import KEY, LITELLM, Run, Script, examples, right, run_inside
+from tests.support.runs import KEY, LITELLM, Run, Script, examples, right, run_inside, run_pytest
 from tests.support.toy_bench import CONFTEST, Bench
 
 AT_ONCE = {"Retry-After": "0"}
@@ -57,7 +54,7 @@ def test_a_run_with_direct_calls_imports_litellm_in_no_process(
         (fake / table.name).symlink_to(table)
     with OpenAIServer(Script(2)) as server:
         monkeypatch.setenv("PYTHONPATH", str(fake.parent))
-        run = run_inside(tmp_path / "run", server, count=2, model=LITELLM)
+        run = run_pytest(tmp_path / "run", server, count=2, model=LITELLM)
     assert run.exit_code == 0, run.output
     assert {record.outcome for record in run.records.values()} == {"right"}
 
@@ -93,6 +90,28 @@ def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
     assert facts["api_base"] == server.url
     line = one_line(run.output, "starter", "100.0 %")
     assert "1.000" in line
+
+
+def test_a_run_survives_replies_of_any_shape(tmp_path: Path) -> None:
+    script = Script(6)
+    answers = [right(example) for example in script.examples]
+    script._plan = {
+        0: [text("漢" * 1_000_000)],
+        1: [text(answers[1] + " " * 5_000_000)],
+        2: [nonsense(b"[" * 100_000), text(answers[2])],
+        3: [packed(b"no gzip"), text(answers[3])],
+        4: [text(answers[4], usage=(-100_000, -1_000))],
+    }
+    with OpenAIServer(script) as server:
+        run = run_inside(tmp_path, server, "--bench-max-reply=5000", count=6, model=LITELLM)
+        assert server.calls == 8
+    records = [run.by_number[example.id] for example in script.examples]
+    assert [record.outcome for record in records] == ["wrong", *["right"] * 5], run.output
+    assert [list(record.flags) for record in records] == [["cut"], ["cut"], [], [], [], []]
+    assert [len((record.raw or "").encode()) for record in records[:2]] == [4998, 5000]
+    assert [record.prompt_tokens for record in records] == [7, 7, 7, 7, None, 7]
+    assert run.facts["max_reply"] == 5000
+    assert run.facts["calls_repeated"] == 2
 
 
 FAULTS = 18

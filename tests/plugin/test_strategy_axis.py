@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
 
+from tests.plugin.test_pictures import PNG
 from tests.support.items import collected
 from tests.support.toy_bench import CONFTEST
 
@@ -26,10 +25,6 @@ class Louder:
 def pytest_tablebench_register_strategy(register):
     register(Louder())
 """
-
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
-)
 
 PICTURE = f"""
 from pytest_tablebench.serializers import Image
