@@ -33,7 +33,6 @@ def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
 
 def test_a_question_without_a_counterfactual_is_skipped(bench):
     """The counterfactual cannot change two of the three questions, whose answers are numbers."""
-    bench.suite()
     bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])
     result = bench.run(
         *(f"--model={bench.script({'default': '?'})}", "--bench-serializer=html", "-n1"),

@@ -150,7 +150,6 @@ def test_a_plan_that_pytest_does_not_make_is_one_line(
 
 
 def test_the_json_plan_has_what_a_migration_needs(bench: Bench) -> None:
-    bench.suite()
     result = bench.run(
         "--model=echo/any", "--bench-store=answers", "--bench-plan-json=to/plan.json"
     )
@@ -162,7 +161,6 @@ def test_the_json_plan_has_what_a_migration_needs(bench: Bench) -> None:
 
 
 def test_a_plan_that_cannot_be_written_is_one_line(bench: Bench) -> None:
-    bench.suite()
     (bench.path / "file").touch()
     result = bench.run("--model=echo/any", "--bench-plan-json=file/plan.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

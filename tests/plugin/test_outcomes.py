@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.outcomes import ALL_THREE, PLAIN, plain
-from tests.support.toy_bench import SUITE
+from tests.support.toy_bench import SCORED, SUITE
 
 
 def outcomes(bench, folder="run"):
@@ -207,7 +207,6 @@ def test_too_few_demonstrations_are_all_shown(bench):
 # Thresholds
 
 HALF = {"default": "36, 99"}
-SCORED = SUITE.replace("assert_exact_match", "assert_score")
 """`36, 99` for the one expected item 36: F1 over items = 2 * 1 / (2 + 1) = 0.667."""
 PARTIAL = """
 from pytest_tablebench import Score, score

@@ -89,12 +89,10 @@ def test_formats_of_a_conftest_join_the_grid_of_a_folder(place: Place) -> None:
         "def pytest_tablebench_register_serializer(register):\n"
         "    register('first_cell', lambda table: str(table.header[0]))\n"
     )
-    done = place.pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--bench-data", "data", "--collect-only", "-q",
-        "--bench-perturbation", "none", "--bench-limit", "1",
-    )  # fmt: skip
-    assert "test_own[mine-cheap-first_cell-none]" in done.stdout.str()
-    assert "test_own[mine-cheap-html-none]" in done.stdout.str()
+    none = ("--bench-perturbation", "none", "--bench-data", "data", "-p", "no:cacheprovider")
+    done = place.pytester.runpytest_inprocess(*none, "--bench-limit", "1", "--collect-only", "-q")
+    for name in ("first_cell", "html"):
+        assert f"test_own[mine-cheap-{name}-none]" in done.stdout.str()
 
 
 def test_a_registered_dataset_replaces_the_folder_of_its_name(place: Place) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.toy_bench import SUITE
+from tests.support.toy_bench import SCORED, SUITE
 
 HOSTILE_METRIC = """
 import numpy as np
@@ -36,11 +36,7 @@ GIVEN = [
 @pytest.mark.parametrize(("metric", "score"), GIVEN)
 def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
     bench.adapt(('metric = "exact_match"', f'metric = "{metric}"'), add=HOSTILE_METRIC)
-    bench.suite(
-        SUITE.replace("(case, answer)\n", "(case, answer, threshold=0)\n").replace(
-            "assert_exact_match", "assert_score"
-        )
-    )
+    bench.suite(SCORED.replace("(case, answer)\n", "(case, answer, threshold=0)\n"))
     gates = ["--bench-gate=toy.no_answer <= 1", "--bench-threshold=toy=0.5"]
     result = bench.run("--model=echo/any", "--bench-limit=1", *gates)
     record = bench.record()
@@ -61,11 +57,7 @@ def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
 def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, score):
     bench.adapt(add=HOSTILE_METRIC)
     call = f"assert_score(case, answer, part='{metric}', threshold=0)"
-    bench.suite(
-        SUITE.replace("assert_exact_match(case, answer)", call).replace(
-            "assert_exact_match", "assert_score"
-        )
-    )
+    bench.suite(SCORED.replace("assert_score(case, answer)", call))
     result = bench.run("--model=echo/any", "--bench-limit=1")
     result.assert_outcomes(**{"passed" if score is not None else "failed": 1})
     record = bench.record()
@@ -85,11 +77,7 @@ def test_a_metric_that_an_assertion_names_receives_the_context(bench):
     answers = '", ".join(answers), '
     bench.adapt((answers, f'{answers}{{"unit": "years"}}, '), add=IN_CONTEXT)
     call = "assert_score(case, answer, part='years')"
-    bench.suite(
-        SUITE.replace("assert_exact_match(case, answer)", call).replace(
-            "assert_exact_match", "assert_score"
-        )
-    )
+    bench.suite(SCORED.replace("assert_score(case, answer)", call))
     bench.run("--model=echo/any").assert_outcomes(passed=3)
 
 

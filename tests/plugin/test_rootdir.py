@@ -27,7 +27,6 @@ bench_results = "run"
 def gated(bench: Bench) -> Bench:
     """A project whose settings file has a gate that its model fails."""
     (bench.path / "pyproject.toml").write_text(GATED, encoding="utf-8")
-    bench.suite()
     return bench
 
 
@@ -95,7 +94,6 @@ def test_the_suites_of_the_package_do_not_move_the_root_folder(gated: Bench) -> 
 def test_the_refusal_names_the_settings_file_that_pytest_would_read(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    bench.suite()
     outside = tmp_path_factory.mktemp("outside")
     (outside / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-data", str(outside))
@@ -106,7 +104,6 @@ def test_the_refusal_names_the_settings_file_that_pytest_would_read(
 def test_snapshots_of_another_folder_are_refused(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    bench.suite()
     outside = str(tmp_path_factory.mktemp("outside"))
     options = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
     options += ["--bench-results=run", "--bench-store=none", "--bench-data", outside]

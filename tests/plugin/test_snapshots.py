@@ -55,7 +55,6 @@ def test_answers_are_recorded_and_compared(bench: Bench) -> None:
 
 def test_bench_fresh_asks_a_changed_model_again(bench: Bench) -> None:
     """The model has changed behind its name, so stored answers are out of date."""
-    bench.suite()
     small = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
     small += ["--bench-store=answers", "--bench-snapshot"]
 

@@ -18,7 +18,6 @@ STORE = "--bench-store=answers"
 
 
 def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
-    bench.suite()
     for calls, port in ((3, 8000), (6, 8001), (6, 8000)):
         bench.run(
             "--model=echo/any",
@@ -32,7 +31,6 @@ def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
 
 
 def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
-    bench.suite()
     for number, (calls, age) in enumerate(((3, "7d"), (3, "1d"), (6, "0"), (6, "30m"), (9, "0h"))):
         options = "--model=echo/any", STORE, f"--bench-max-age={age}"
         bench.run(*options, results=str(number))
@@ -42,7 +40,6 @@ def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
 
 
 def test_an_answer_asked_again_by_its_age_replaces_the_older_one(bench: Bench) -> None:
-    bench.suite()
     bench.run("--model=echo/any", STORE, results="1")
     bench.adapt(add=BROKEN)
     bench.run("--model=echo/any", STORE, "--bench-max-age=0", results="2")
@@ -83,7 +80,6 @@ Echo.complete = complete
 
 def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(bench: Bench) -> None:
     bench.adapt(add=FULL_AFTER_ONE)
-    bench.suite()
     result = bench.run("--model=echo/any", STORE, "-n1")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     [record] = bench.records()
@@ -113,7 +109,6 @@ def damaged(bench: Bench) -> list[str]:
 def test_problems_of_a_store_are_reported_once_before_the_first_call(
     bench: Bench, damaged: list[str]
 ) -> None:
-    bench.suite()
     result = bench.run("--model=echo/any", *damaged, "-n1")
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
     places = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
@@ -164,7 +159,6 @@ Echo.complete = complete
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
 def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
     bench.adapt(add=REMOVING)
-    bench.suite()
     result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
     assert result.ret == 11
     assert len(bench.calls("ask")) == 2

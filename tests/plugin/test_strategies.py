@@ -26,7 +26,6 @@ ALL = "--bench-strategy=direct,tcot,pot,icot,treethinker"
 
 @pytest.fixture
 def model(bench):
-    bench.suite()
     return f"--model={bench.script(*SCRIPT)}"
 
 
@@ -67,7 +66,6 @@ def test_every_strategy_answers_and_its_transcript_is_on_the_page(bench, model):
 
 
 def test_a_shared_tree_is_charged_once_even_after_rejudge_and_import(bench):
-    bench.suite()
     ways = "--bench-strategy=direct,treethinker"
     bench.run("--model=echo/any", ways, "--bench-store=answers")
     shown = bench.summary()["benchmarks"]["toys"]["strategies"]

@@ -130,6 +130,8 @@ def test_toy(case, answer):
     assert_exact_match(case, answer)
 """
 
+SCORED = SUITE.replace("assert_exact_match", "assert_score")
+
 ADA = ["ada", "How old is Ada?", ["36"]]
 BO = ["bo", "How old is Bo?", ["41"]]
 CY = ["cy", "How old is Cy?", ["12"]]
