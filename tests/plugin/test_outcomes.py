@@ -37,6 +37,7 @@ def test_without_any_answer_there_is_no_performance(bench):
     assert scope["performance"] is None
     assert scope["pass_rate"] is None
     assert scope["no_answer"] == 1.0
+    result.stdout.re_match_lines(["toy +- +- +- +- +100.0 % +3 +3$"])
     result.stdout.fnmatch_lines(["toy: no answer by reason: content_filter 3"])
     totals = ("calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
     assert [bench.facts()[name] for name in totals] == [0, None, None, None]

@@ -22,7 +22,6 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.reports import leaderboard
 from tests.support.matrix import reduced
-from tests.support.toy_bench import Bench
 
 REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
 REJUDGE = ["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10
@@ -45,21 +44,6 @@ def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 
 def table(path: Path) -> list[list[str]]:
     return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-
-
-@pytest.fixture
-def two(bench: Bench) -> Path:
-    """A folder with runs of two models: `echo/any` answers 36, the other is always right."""
-    answers = {"ada": "36", "bo": "41", "cy": "12"}
-    script = bench.script(
-        *(
-            {"match": f"Question: How old is {name.title()}?", "text": text}
-            for name, text in answers.items()
-        ),
-        name="s.jsonl",
-    )
-    bench.run("--model=echo/any", f"--model={script}", "--bench-shots=0", *GRID, results="both")
-    return bench.path / "both"
 
 
 def test_report_of_one_run(bench, capsys):
@@ -203,12 +187,18 @@ def test_a_report_in_another_folder_leaves_the_run_unchanged(bench, capsys):
     assert "<h1>echo/any</h1>" in (bench.path / "made.html").read_text("utf-8")
 
 
-def test_report_of_two_models(two, capsys, no_figures):
+def test_report_of_two_models(bench, capsys, no_figures):
+    answers = {"Ada": "36", "Bo": "41", "Cy": "12"}
+    script = bench.script(
+        *({"match": f"How old is {name}?", "text": text} for name, text in answers.items()),
+        name="s.jsonl",
+    )
+    bench.run("--model=echo/any", f"--model={script}", *GRID, results="both")
     code, out, err = report(capsys, "both", "--no-plots")
     assert (code, err) == (0, "")
     assert out.count("performance   95 % interval") == 2
     assert "note:" not in out
-    folder = two.parent / "tablebench-report/toys"
+    folder = bench.path / "tablebench-report/toys"
     assert table(folder / "performance.csv")[1:] == [
         ["echo/any", "0.333333333", "0.333333333"],
         ["tablebench/scripted:s.jsonl", "1.0", "1.0"],
@@ -330,6 +320,11 @@ def test_report_refuses_a_folder_with_other_files(bench, capsys):
     assert err == "tablebench: --out: mine contains other files; choose a new or empty folder\n"
     assert [path.name for path in (bench.path / "mine").iterdir()] == ["README.md"]
     assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
+    # A folder that cannot be made is reported in one line as well.
+    code, _, err = report(capsys, "run", "--out", "mine/README.md/inside")
+    assert code == 2
+    assert err.startswith("tablebench: --out: ")
+    assert err.count("\n") == 1
 
 
 def test_a_tampered_list_of_files_deletes_no_other_file(bench, capsys):
@@ -345,15 +340,6 @@ def test_a_tampered_list_of_files_deletes_no_other_file(bench, capsys):
     assert code == 0
     assert outside.exists()
     assert (folder / "data.txt").exists()
-
-
-def test_an_output_folder_that_cannot_be_written_is_reported_in_one_line(bench, capsys):
-    bench.run("--model=echo/any")
-    (bench.path / "file").write_text("", encoding="utf-8")
-    code, _, err = report(capsys, "run", "--out", "file/inside")
-    assert code == 2
-    assert err.startswith("tablebench: --out: ")
-    assert err.count("\n") == 1
 
 
 def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):

@@ -229,6 +229,9 @@ def test_the_three_outcomes_open_the_summary(bench, gates, meaning):
     [title] = [n for n, line in enumerate(lines) if "= tablebench: " in line]
     counts = "7 right, 4 wrong, 1 without an answer"  # of the table at the top of this file
     assert lines[title + 1] == f"{counts}. Wrong answers are failed tests and {meaning}"
+    # Other details are shown only with -v.
+    texts = [line.partition(": ")[2] for line in lines if line.startswith("toy: ")]
+    assert texts == ["no answer by reason: timeout 1"]
 
 
 def test_a_benchmark_of_several_datasets_has_a_row(bench):
@@ -237,17 +240,6 @@ def test_a_benchmark_of_several_datasets_has_a_row(bench):
     rows = table(bench.run("--model=echo/any"))
     assert [rows[name][0] for name in ("toy", "other", "toys (all)")] == ["1.000", "0.000", "0.500"]
     assert [rows[name][-1] for name in ("toy", "other", "toys (all)")] == ["1", "2", "3"]
-
-
-def test_without_any_answer_the_table_shows_dashes(bench):
-    rows = table(bench.run("--model=echo/refuses"))
-    assert rows["toy"] == ["-", "-", "-", "-", "100.0 %", "3", "3"]
-
-
-def test_details_are_shown_only_with_verbose(bench):
-    options = f"--model={bench.script(*SCRIPT)}", *GRID
-    texts = [line for line in bench.run(*options).outlines if line.startswith("toy: ")]
-    assert [line.partition(":")[2].split()[0] for line in texts] == ["no"]  # no answer by reason
 
 
 def test_the_last_lines_name_the_commands_to_show_and_repeat_a_wrong_case(bench, capsys):

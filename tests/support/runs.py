@@ -241,10 +241,10 @@ def run_inside(
     key: str | None = KEY,
     **options: Any,
 ) -> Run:
-    """Run pytest in this process; its calls are made in other processes.
+    """Run pytest in this process, to its end; its calls are made in other processes.
 
-    Not for runs that change the process or kill it, nor for models of litellm that `--bench-plan`
-    or a budget prices.
+    Not for tests of the process itself, of its path, or of signals. Workers do not see changes of
+    the path that the test makes.
     """
     words = _prepared(folder, *arguments, api_base=_address(server), **options)
     output = io.StringIO()
