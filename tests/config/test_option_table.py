@@ -207,6 +207,7 @@ def test_a_run_says_what_was_asked_for_under_the_names_of_the_table(tmp_path):
 VALUES = {
     "bench_model": (["a", "b", "a"], ("a", "b")),
     "bench_dataset": ("x, y", ("x", "y")),
+    "bench_serializer": ("csv, json", ("csv", "json")),
     "bench_limit": (" all", "all"),
     "bench_sample": ("5", 5),
     "bench_seed": ("-3", -3),

@@ -15,7 +15,7 @@ from pytest_tablebench.models import Reply
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.store import Store
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Run, Script, run_pytest
+from tests.support.runs import Run, Script, run_inside
 from tests.support.stores import ask
 
 RETIRED = "groq/llama-guard-3-8b"
@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("retired")
     gate = "--bench-gate=all.no_answer <= 1"
     with OpenAIServer(Script(2)) as server:  # without a key of the provider, so nothing is asked
-        run = run_pytest(folder, server, gate, count=2, model=RETIRED, page=True)
+        run = run_inside(folder, server, gate, count=2, model=RETIRED, page=True)
     with Store.open(folder / "answers") as store:
         for text in ("one", "two"):
             store.put(ask(text, model=RETIRED), Reply(text, "stop"))

@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.config import axes
 from tests.support.page_files import block
+from tests.support.toy_bench import read_lines
 
 ROW = '    Axis("mood", "moods", "y", changes_the_question=False),\n'
 
@@ -51,14 +52,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     run = "run.py --pyargs pytest_tablebench.suites -q -p no:cacheprovider --bench-dataset=starter"
     options = "--bench-limit=4 --bench-serializer=csv,html --bench-perturbation=none"
-    for number in (1, 2):
-        words = [*run.split(), *options.split(), f"--bench-results={folder / f'run-{number}'}"]
-        words += [f"--bench-store={folder / 'store'}", "--bench-gate-point"]
-        words += ["--bench-gate=starter[hasty].pass_rate >= 0.01"]
-        words += ["--bench-gate=starter[mood=calm][csv].pass_rate >= 0.01"]
-        result = call(folder, *words)
-        assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-2000:]
-        (folder / f"run-{number}.txt").write_text(result.stdout, encoding="utf-8")
+    words = [*run.split(), *options.split(), f"--bench-results={folder / 'run'}"]
+    words += ["--bench-store=none", "--bench-gate-point"]
+    words += ["--bench-gate=starter[hasty].pass_rate >= 0.01"]
+    words += ["--bench-gate=starter[mood=calm][csv].pass_rate >= 0.01"]
+    result = call(folder, *words)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-2000:]
+    (folder / "run.txt").write_text(result.stdout, encoding="utf-8")
     return folder
 
 
@@ -69,35 +69,25 @@ def call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_ids_and_records_have_it(folder: Path) -> None:
-    lines = (folder / "run-1" / "records.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
+def test_the_files_and_the_terminal_have_it(folder: Path) -> None:
+    records = read_lines(folder / "run" / "records.jsonl")
     assert len(records) == 16  # four examples, two serializers, two moods
     assert {record["mood"] for record in records} == {"calm", "hasty"}
     assert all(record["case_id"].endswith(f"/none/{record['mood']}") for record in records)
-
-
-def test_facts_summary_and_terminal_have_it(folder: Path) -> None:
-    run = json.loads((folder / "run-1" / "run.json").read_text(encoding="utf-8"))
+    run = json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
     assert run["grid"]["moods"] == run["mood"] == ["calm", "hasty"]
-    summary = json.loads((folder / "run-1" / "summary.json").read_text(encoding="utf-8"))
-    assert list(summary["benchmarks"]["starter"]["moods"]["settings"]) == ["calm", "hasty"]
-    assert list(summary["benchmarks"]["starter"]["datasets"]["starter"]["moods"]) == [
-        "calm",
-        "hasty",
-    ]
-    text = (folder / "run-1.txt").read_text(encoding="utf-8")
+    assert [(gate["state"], gate["n_examples"]) for gate in run["gates"]] == [("holds", 4)] * 2
+    summary = json.loads((folder / "run" / "summary.json").read_text(encoding="utf-8"))
+    starter = summary["benchmarks"]["starter"]
+    assert list(starter["moods"]["settings"]) == ["calm", "hasty"]
+    assert list(starter["datasets"]["starter"]["moods"]) == ["calm", "hasty"]
+    text = (folder / "run.txt").read_text(encoding="utf-8")
     assert "grid 2 serializers x 1 perturbation x 2 moods" in text
     assert "the cheapest mood that is not worse" in text
 
 
-def test_gates_name_it(folder: Path) -> None:
-    run = json.loads((folder / "run-1" / "run.json").read_text(encoding="utf-8"))
-    assert [(gate["state"], gate["n_examples"]) for gate in run["gates"]] == [("holds", 4)] * 2
-
-
 def test_a_comparison_pairs_and_divides_by_it(folder: Path) -> None:
-    words = ("compare.py", "compare", "run-1", "run-2", "--json", "compared.json")
+    words = ("compare.py", "compare", "run", "run", "--json", "compared.json")
     result = call(folder, *words)
     assert result.returncode == 0, result.stderr
     compared = json.loads((folder / "compared.json").read_text(encoding="utf-8"))
@@ -107,7 +97,7 @@ def test_a_comparison_pairs_and_divides_by_it(folder: Path) -> None:
 
 
 def test_the_page_filters_by_it(folder: Path) -> None:
-    text = (folder / "run-1" / "report.html").read_text(encoding="utf-8")
+    text = (folder / "run" / "report.html").read_text(encoding="utf-8")
     soup = BeautifulSoup(text, "html.parser")
     assert block(soup, "index")["names"]["mood"] == ["calm", "hasty"]
     heading = soup.find(id="cases")

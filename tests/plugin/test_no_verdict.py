@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,15 +12,25 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pytest_tablebench.running.rejudge import rejudge
+from tests.support.runs import Run, run_inside
+from tests.support.toy_bench import read_lines
 
 ROOT = Path(__file__).parents[2]
+SUITE = ROOT.joinpath("suites/test_own.py").read_text("utf-8")
 TOLD = "Sales rose in every year but 2020 when the shop was closed for months."
 # Eleven of the fourteen expected words in their order, and another word.
 REPLY = "Sales rose in every year, when the shop was closed for long."
 
 
+def run_cases(folder: Path, *options: str) -> Run:
+    """Run the cases of the data folder again."""
+    model = "tablebench/scripted:replies.jsonl"
+    words = ("--bench-data=data", *options)
+    return run_inside(folder, None, *words, model=model, count=3, suite=SUITE, page=True)
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run three questions: a number, a free text with a fact, and a free text without facts."""
     folder = tmp_path_factory.mktemp("free")
     data = folder / "data"
@@ -38,51 +45,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     )
     script = [{"match": "How many", "text": "5"}, {"default": REPLY}]
     (folder / "replies.jsonl").write_text("\n".join(map(json.dumps, script)), encoding="utf-8")
-    (folder / "test_own.py").write_text(
-        ROOT.joinpath("suites/test_own.py").read_text("utf-8"), encoding="utf-8"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rs", "--junitxml=junit.xml", *OPTIONS],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return folder, done
+    return run_cases(folder, "-rs", "--junitxml=junit.xml")
 
 
-OPTIONS = (
-    "--model=tablebench/scripted:replies.jsonl",
-    *("--bench-data=data", "--bench-results=run", "--bench-store=none"),
-    *("--bench-serializer=html", "--bench-perturbation=none", "-p", "no:cacheprovider"),
-)
+def records(run: Run, name: str = "run") -> dict[str, dict[str, Any]]:
+    rows = read_lines(run.folder / name / "records.jsonl")
+    return {row["example_id"]: row for row in rows}
 
 
-@pytest.fixture
-def run_again(
-    run: tuple[Path, Any], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., pytest.RunResult]:
-    """Run the case of the free text without a fact again, with further options."""
-    folder, _ = run
-    monkeypatch.chdir(folder)
-    pytester.syspathinsert(folder)
-
-    def again(*options: str) -> pytest.RunResult:
-        return pytester.runpytest_inprocess(*OPTIONS, "-k", "words", *options)
-
-    return again
-
-
-def records(folder: Path, name: str = "run") -> dict[str, dict[str, Any]]:
-    lines = (folder / name / "records.jsonl").read_text("utf-8").splitlines()
-    return {row["example_id"]: row for row in map(json.loads, lines)}
-
-
-def test_free_text_has_a_score_and_no_verdict(run: tuple[Path, Any]) -> None:
-    folder, done = run
-    assert done.returncode == 0, done.stdout
-    rows = records(folder)
+def test_free_text_has_a_score_and_no_verdict(run: Run) -> None:
+    assert run.exit_code == 0, run.output
+    rows = records(run)
     assert {name: row["outcome"] for name, row in rows.items()} == {
         "number": "right",
         "fact": "right",
@@ -95,28 +68,20 @@ def test_free_text_has_a_score_and_no_verdict(run: tuple[Path, Any]) -> None:
     schema = json.loads((ROOT / "docs/schemas/record.schema.json").read_text("utf-8"))
     for row in rows.values():
         Draft202012Validator(schema).validate(row)
-
-
-def test_free_text_counts_in_performance_and_not_in_the_pass_rate(run: tuple[Path, Any]) -> None:
-    folder, _ = run
-    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    summary = json.loads((run.folder / "run" / "summary.json").read_text("utf-8"))
     [benchmark] = summary["benchmarks"].values()
     assert benchmark["performance"] == pytest.approx((1 + 1 + 22 / 26) / 3)
     assert (benchmark["pass_rate"], benchmark["no_answer"], benchmark["n_cases"]) == (1.0, 0.0, 3)
-
-
-def test_reports_name_the_reason_for_no_verdict(run: tuple[Path, Any]) -> None:
-    folder, done = run
-    assert "2 passed, 1 skipped" in done.stdout
-    assert "scored without a verdict: free text needs facts" in done.stdout
-    suite = ElementTree.parse(folder / "junit.xml").getroot()[0]
+    assert "2 passed, 1 skipped" in run.output
+    assert "scored without a verdict: free text needs facts" in run.output
+    suite = ElementTree.parse(run.folder / "junit.xml").getroot()[0]
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
-    page = (folder / "run" / "report.html").read_text("utf-8")
+    page = (run.folder / "run" / "report.html").read_text("utf-8")
     assert "no verdict <b>1</b>" in page
 
 
-def test_rejudging_keeps_free_text_without_a_verdict(run: tuple[Path, Any]) -> None:
-    folder, _ = run
+def test_rejudging_keeps_free_text_without_a_verdict(run: Run) -> None:
+    folder = run.folder
     whole = rejudge(folder / "run", thresholds={})
     assert [record.outcome for record in whole.run.records] == ["right", "right", "scored"]
     again = rejudge(folder / "run", compat="fixed", data=folder / "data")
@@ -125,33 +90,25 @@ def test_rejudging_keeps_free_text_without_a_verdict(run: tuple[Path, Any]) -> N
     assert [record.outcome for record in named.run.records] == ["right", "right", "right"]
 
 
-def test_a_pass_rate_gate_on_free_text_is_undecided(run_again: Callable[..., Any]) -> None:
-    done = run_again(
-        "--bench-results=alone",
-        "--bench-gate=data.pass_rate >= 0.5",
-        "--bench-gate=data.no_answer <= 0.9",
-    )
-    assert done.ret == 11
-    assert "no case has a verdict" in done.stdout.str()
+def test_a_pass_rate_gate_on_free_text_is_undecided(run: Run) -> None:
+    gates = ("--bench-gate=data.pass_rate >= 0.5", "--bench-gate=data.no_answer <= 0.9")
+    done = run_cases(run.folder, "-k", "words", "--bench-results=alone", *gates)
+    assert done.exit_code == 11
+    assert "no case has a verdict" in done.output
 
 
-def test_a_threshold_option_decides_free_text(run_again: Callable[..., Any]) -> None:
-    assert run_again("--bench-results=named", "--bench-threshold=data=0.9").ret == 1
-    [row] = records(Path(), "named").values()
+def test_a_threshold_decides_free_text(run: Run) -> None:
+    words = ("-k", "words", "--bench-threshold=data=0.9")
+    assert run_cases(run.folder, "--bench-results=named", *words).exit_code == 1
+    [row] = records(run, "named").values()
     assert (row["outcome"], row["threshold"], row["passed"]) == ("wrong", 0.9, False)
-
-
-def test_a_threshold_of_zero_in_the_folder_decides_free_text(
-    run_again: Callable[..., Any],
-) -> None:
-    settings = Path("data/tablebench.toml")
+    settings = run.folder / "data" / "tablebench.toml"
     settings.write_text("[defaults]\nthreshold = 0\n", encoding="utf-8")
     try:
-        done = run_again("--bench-results=zero")
+        assert run_cases(run.folder, "--bench-results=zero", "-k", "words").exit_code == 0
     finally:
         settings.unlink()
-    assert done.ret == 0
-    [row] = records(Path(), "zero").values()
+    [row] = records(run, "zero").values()
     assert (row["outcome"], row["threshold"], row["passed"]) == ("right", 0.0, True)
 
 
@@ -177,15 +134,14 @@ def test_a_threshold_of_zero_in_the_folder_decides_free_text(
     ],
 )
 def test_rejudging_removes_a_verdict_without_a_threshold(
-    run: tuple[Path, Any], tmp_path: Path, changes: dict[str, Any], compat: Any
+    run: Run, tmp_path: Path, changes: dict[str, Any], compat: Any
 ) -> None:
-    folder, _ = run
+    folder = run.folder
     shutil.copytree(folder / "run", tmp_path / "run")
-    row = records(folder)["words"]
-    assert row.keys() >= changes.keys() - {"cut_off"}
-    lines = [
-        json.dumps(line | changes if line == row else line) for line in records(folder).values()
-    ]
+    rows = records(run)
+    assert rows["words"].keys() >= changes.keys() - {"cut_off"}
+    rows["words"] |= changes
+    lines = [json.dumps(row) for row in rows.values()]
     (tmp_path / "run" / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     whole = rejudge(tmp_path / "run", compat=compat, data=folder / "data")
     [words] = [record for record in whole.run.records if record.example_id == "words"]

@@ -10,6 +10,7 @@ from pytest_tablebench.extend import Image, Message, ModelError, Request, Table
 from pytest_tablebench.serializers.picture import to_png
 from tests.extensions.ocr.tablebench_ocr import OcrModel, Word, lines_of
 from tests.support.extensions import EXTENSIONS, run_extended
+from tests.support.toy_bench import SUITE
 
 CLINICS = Table(
     ("Clinic", "Share of residents", "Founded"),
@@ -19,15 +20,6 @@ CLINICS = Table(
         ("North Gate on the long road along the river", "9.1%", "1988"),
     ),
 )
-
-SUITE = """
-import pytest
-from pytest_tablebench import assert_exact_match
-
-@pytest.mark.tablebench("starter")
-def test_starter(case, answer):
-    assert_exact_match(case, answer)
-"""
 
 
 def test_tables_in_pictures_are_read_and_answer_questions() -> None:
@@ -54,7 +46,7 @@ def test_tables_in_pictures_are_read_and_answer_questions() -> None:
 
 def test_the_package_answers_a_run(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr")
-    (tmp_path / "test_starter.py").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "test_starter.py").write_text(SUITE.replace("toy", "starter"), "utf-8")
     some = ("--bench-limit=1", "--bench-perturbation=none", "--bench-modality=image")
     plugin = ("-p", "tablebench_ocr", "--model=ocr/words")
     run = run_extended(EXTENSIONS / "ocr", tmp_path, *plugin, *some)
@@ -102,24 +94,31 @@ def test_a_cell_can_have_lines_with_its_neighbours_centred() -> None:
     ]
 
 
-def test_an_empty_cell_leaves_its_column() -> None:
-    lines = lines_of([*HEAD, word("tea", 8, 47, 30), word("1999", 465, 47, 45)])
-    assert lines[1] == ("tea", "", "1999")
-    # A word right of its column belongs to the nearest column.
-    lines = lines_of([*HEAD, word("tea", 8, 47, 30), word("7", 210, 47, 10)])
-    assert lines[1] == ("tea", "7", "")
-
-
-def test_boxes_of_neighbours_can_overlap_slightly() -> None:
-    words = [word("Net profit", 376, 20, 102), word("Margin", 474, 20, 77), word("7", 376, 47, 20)]
-    assert lines_of(words) == [("Net profit", "Margin"), ("7", "")]
-
-
-def test_a_title_above_the_table_is_no_row() -> None:
-    lines = lines_of([word("Prices of 2023", 100, -20, 300), *HEAD, word("tea", 8, 47, 30)])
-    assert lines == [("Prices of 2023",), ("Name", "Text", "Year"), ("tea", "", "")]
-
-
-def test_a_picture_without_words_has_no_table() -> None:
-    assert lines_of([]) == []
-    assert lines_of([word("alone", 8, 20, 50)]) == [("alone",)]
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            [*HEAD, word("tea", 8, 47, 30), word("1999", 465, 47, 45)],
+            [("Name", "Text", "Year"), ("tea", "", "1999")],
+        ),
+        # A word right of its column belongs to the nearest column.
+        (
+            [*HEAD, word("tea", 8, 47, 30), word("7", 210, 47, 10)],
+            [("Name", "Text", "Year"), ("tea", "7", "")],
+        ),
+        # Boxes of neighbours can overlap slightly.
+        (
+            [word("Profit", 376, 20, 102), word("Margin", 474, 20, 77), word("7", 376, 47, 20)],
+            [("Profit", "Margin"), ("7", "")],
+        ),
+        (
+            [word("Prices of 2023", 100, -20, 300), *HEAD, word("tea", 8, 47, 30)],
+            [("Prices of 2023",), ("Name", "Text", "Year"), ("tea", "", "")],
+        ),
+        ([], []),
+        ([word("alone", 8, 20, 50)], [("alone",)]),
+    ],
+    ids=["empty cell", "nearest column", "overlap", "title", "no word", "one word"],
+)
+def test_words_are_put_into_columns(words: list[Word], lines: list[tuple[str, ...]]) -> None:
+    assert lines_of(words) == lines

@@ -51,7 +51,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "400")
 
     def run(server: OllamaServer, *arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess(
+        return pytester.runpytest_inprocess(
             *("-p", "no:cacheprovider", "--model", "ollama/llama3.2", "--bench-data", "data"),
             *("--bench-results", "run", "--bench-store", "answers", "--bench-serializer", "csv"),
             *("--bench-perturbation", "none", "--bench-api-base", server.url, *arguments),

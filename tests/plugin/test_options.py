@@ -14,10 +14,8 @@ from tests.support.toy_bench import ADA, BO, SUITE
 BAD = [
     # option, value, and words of the message
     ("dataset", "wikitqq", ["unknown dataset 'wikitqq'", "did you mean 'wikitq'"]),
-    ("dataset", "toy,wikitqq", ["'wikitqq'", "'wikitq'"]),
     ("dataset", ",", ["names separated by commas"]),
     ("serializer", "htm", ["unknown serializer 'htm'", "did you mean 'html'"]),
-    ("serializer", "HTML", ["'HTML'", "html"]),
     ("perturbation", "transpos", ["unknown perturbation 'transpos'", "did you mean 'transpose'"]),
     ("perturbation", "truncate_rows[rows=2]", ["'rows'", "rows_to_keep"]),
     (
@@ -26,36 +24,24 @@ BAD = [
         ["rows_to_keep", "a whole number from 0", "-1"],
     ),
     ("perturbation", "truncate_rows[rows_to_keep=x]", ["name[key=value"]),
-    ("perturbation", "truncate_rows[", ["name[key=value"]),
     ("perturbation", "truncate_rows[rows_to_keep=__import__('os')]", ["name[key=value"]),
     ("perturbation", "none[seed=3]", ["'seed'"]),
     ("max-reply", "999", ["bytes from 1000 to 2000000", "'999'"]),
-    ("max-reply", "2000001", ["bytes from 1000 to 2000000", "2000001"]),
     ("max-reply", "1MB", ["bytes from 1000 to 2000000", "'1MB'"]),
-    ("max-age", "7", ["7d, 12h, 30m", "'7'"]),
-    ("max-age", "-1d", ["7d, 12h, 30m", "'-1d'"]),
     ("max-age", "1w", ["7d, 12h, 30m", "'1w'"]),
     ("limit", "0", ["from 1", "'0'"]),
-    ("limit", "-1", ["from 1", "'-1'"]),
-    ("limit", "x", ["from 1", "'x'"]),
-    ("limit", "1.5", ["from 1", "'1.5'"]),
     ("limit", "All", ["all or a whole number from 1", "'All'"]),
     ("sample", "0", ["from 1", "'0'"]),
-    ("sample", "all", ["from 1", "'all'"]),
     *((option, "", ["empty"]) for option in ("limit", "shots", "seed", "compat", "timeout")),
     *((option, "", ["empty"]) for option in ("retries", "api-base", "data", "results")),
     *((option, "", ["empty"]) for option in ("dataset", "serializer", "param", "threshold")),
     ("shots", "-1", ["from 0", "'-1'"]),
-    ("shots", "x", ["from 0"]),
     ("seed", "x", ["whole number"]),
     ("compat", "fixd", ["'fixd'", "did you mean 'fixed'", "reference"]),
     ("api-base", "localhost:8000", ["http://"]),
-    ("api-base", "http://", ["http://"]),
     ("param", "temperature", ["key=value"]),
     ("param", "=1", ["key=value"]),
     ("param", "api_key=secret-value", ["api_key", "OPENAI_API_KEY"]),
-    ("param", "azure_ad_token=secret-value", ["azure_ad_token", "must not be given"]),
-    ("param", "aws_session_token=secret-value", ["aws_session_token", "must not be given"]),
     ("param", 'extra_body={"a": [{"api_key": "secret-value"}]}', ["extra_body: api_key"]),
     ("param", 'extra_body={"x-api-key": "secret-value"}', ["extra_body: x-api-key"]),
     ("param", "private-key=secret-value", ["private-key", "must not be given"]),
@@ -68,14 +54,8 @@ BAD = [
     ("param", 'extra_query=["secret-value"]', ["extra_query", "JSON object"]),
     ("param", 'default_headers={"X": "secret-value"}', ["default_headers", "must not be given"]),
     ("param", "model=x", ["model"]),
-    ("param", "messages=[]", ["messages"]),
     ("timeout", "0", ["above 0", "'0'"]),
-    ("timeout", "-3", ["above 0"]),
-    ("timeout", "nan", ["above 0", "'nan'"]),
-    ("timeout", "inf", ["above 0", "'inf'"]),
-    ("timeout", "soon", ["above 0"]),
     ("patience", "0", ["seconds above 0", "'0'"]),
-    ("patience", "3m", ["seconds above 0", "'3m'"]),
     ("retries", "-1", ["from 0", "'-1'"]),
     ("connections", "0", ["from 1", "'0'"]),
     ("repeats", "0", ["from 1", "'0'"]),
@@ -85,17 +65,13 @@ BAD = [
     ("baseline", "no-such-run", ["no-such-run", "not a run folder"]),
     ("allure", "everything", ["unknown mode 'everything'", "summary"]),
     ("stop-when-decided", "soon", ["unknown mode 'soon'", "passes"]),
-    ("retries", "x", ["from 0"]),
     ("data", "no-such-folder", ["no-such-folder", "folder"]),
     ("data", "test_suite.py", ["test_suite.py", "folder"]),
     ("results", "test_suite.py", ["test_suite.py", "choose another folder"]),
     ("threshold", "toy=2", ["from 0 to 1", "'toy=2'"]),
-    ("threshold", "toy=-0.1", ["from 0 to 1"]),
-    ("threshold", "toy=nan", ["from 0 to 1"]),
     ("threshold", "toy", ["DATASET=number"]),
     ("threshold", "toi=0.5", ["unknown dataset 'toi'", "did you mean 'toy'"]),
     ("model", "", ["empty"]),
-    ("model", "  ", ["empty"]),
     ("model", "tablebench/lexicla", ["tablebench/lexical"]),
     ("model", "tablebench/scripted", ["tablebench/scripted:PATH"]),
     ("model", "tablebench/scripted:no-such.jsonl", ["no-such.jsonl", "does not exist"]),
@@ -123,7 +99,7 @@ def refused_by_a_run(bench, option: str, value: str) -> str:
     return line.removeprefix("ERROR: ")
 
 
-@pytest.mark.parametrize("option", ["limit", "param", "timeout"])
+@pytest.mark.parametrize("option", ["limit", "param"])
 def test_a_run_refuses_with_the_message_of_the_settings(bench, option):
     assert refused_by_a_run(bench, option, "x") == refused(bench, option, "x")
 
@@ -141,7 +117,7 @@ def test_a_bad_value_is_refused_in_one_line(bench, option, value, parts):
 
 
 @pytest.mark.parametrize("value", ["a\x1b[31mb\nc\u202e", "z" * 10_000], ids=["signs", "long"])
-@pytest.mark.parametrize("option", ["dataset", "limit", "perturbation", "threshold", "compat"])
+@pytest.mark.parametrize("option", ["dataset", "limit"])
 def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
     result = bench.pytester.runpytest_inprocess(f"--bench-{option}={value}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -159,19 +135,9 @@ def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
     ],
 )
 def test_a_run_whose_answers_are_needed_again_names_them(bench, option, message):
-    bench.suite()
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-fresh", option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert message in result.stderr.str()
-
-
-@pytest.mark.parametrize("option", ["limit", "timeout", "compat"])
-def test_a_bad_ini_value_is_refused(bench, option):
-    bench.pytester.makeini(f"[pytest]\nbench_{option} = nonsense\n")
-    result = bench.pytester.runpytest_inprocess()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert f"bench-{option}" in line
 
 
 @pytest.mark.parametrize("start", [".", "sub"])
@@ -224,7 +190,6 @@ def test_pyproject_may_contain_numbers_and_switches(bench, section):
     ("line", "message"),
     [
         ("bench_limit = 0", "--bench-limit takes all or a whole number from 1, not '0'"),
-        ("bench_limit = 1.5", "--bench-limit takes all or a whole number from 1, not '1.5'"),
         ("bench_limit = true", "--bench-limit takes all or a whole number from 1, not 'True'"),
         ("bench_timeout = -1", "--bench-timeout takes seconds above 0, not '-1'"),
         ("bench_gate_point = 2", "bench_gate_point takes true or false, not '2'"),
@@ -278,7 +243,6 @@ def test_plurals_of_options_are_accepted(bench):
     [
         ("--bench-serialiser=csv", "unknown option --bench-serialiser: write --bench-serializer"),
         ("--bench_dataset=toy", "unknown option --bench_dataset: write --bench-dataset"),
-        ("--bench-connection=9", "unknown option --bench-connection: write --bench-connections"),
         ("--models=echo/any", "unknown option --models: write --model"),
         ("--bench-xyzzy", "unknown option --bench-xyzzy: `pytest --help` lists all options"),
     ],
@@ -329,23 +293,15 @@ def test_ini_keys_mirror_options_and_the_command_line_overrides_them(bench, left
 def test_the_axes_can_be_set_in_an_ini_file(bench):
     bench.data(toy=[ADA], other=[BO])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
-    bench.pytester.makeini(
-        "[pytest]\nbench_dataset = toy\nbench_serializer = csv, json\n"
-        "bench_perturbation = none\n    shuffle_rows\nbench_results = kept\n"
-    )
-    bench.pytester.runpytest_inprocess("--model=echo/any").assert_outcomes(passed=4, deselected=1)
-    assert [record["case_id"] for record in bench.records("kept")] == [
-        "toy/ada/csv/none",
-        "toy/ada/json/none",
-        "toy/ada/csv/shuffle_rows",
-        "toy/ada/json/shuffle_rows",
+    axes = "bench_serializer = csv, json\nbench_perturbation = none\n    shuffle_rows\n"
+    bench.pytester.makeini(f"[pytest]\nbench_dataset = toy\n{axes}")
+    run = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-results=run")
+    run.assert_outcomes(passed=4, deselected=1)
+    assert [record["case_id"] for record in bench.records()] == [
+        f"toy/ada/{serializer}/{perturbation}"
+        for perturbation in ("none", "shuffle_rows")
+        for serializer in ("csv", "json")
     ]
-
-
-def test_data_folder_is_where_datasets_are_opened(bench):
-    (bench.path / "tables").mkdir()
-    bench.run("--model=echo/any", "--bench-limit=1", "--bench-data=tables")
-    assert bench.facts()["data"] == str(bench.path / "tables")
 
 
 SCHEMA = {"type": "object", "properties": {"header": {"type": "string"}, "key": {"type": "string"}}}
@@ -366,21 +322,3 @@ def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
     expected = {"temperature": 0.5, "max_tokens": 99, "stop": [1], "note": "a=b"}
     expected |= {"response_format": SCHEMA, "eos_token": "</s>"}
     assert bench.facts()["params"] == expected
-
-
-def test_missing_data_skips_the_dataset(bench):
-    bench.suite(SUITE.replace('"toy"', '"wikitq"'))
-    (bench.path / "empty").mkdir()
-    result = bench.run("--bench-data=empty", "-rs")
-    result.assert_outcomes(skipped=1)
-    assert result.ret == 0
-    assert any("wikitq" in line for line in result.outlines if "SKIPPED" in line)
-
-
-def test_missing_data_of_a_named_dataset_is_an_error(bench):
-    bench.suite(SUITE.replace('"toy"', '"wikitq"'))
-    (bench.path / "empty").mkdir()
-    result = bench.run("--bench-data=empty", "--bench-dataset=wikitq")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "Traceback" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["*wikitq*"])

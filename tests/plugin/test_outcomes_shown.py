@@ -33,7 +33,7 @@ def assert_harmless(text: str) -> None:
 # The three outcomes
 
 
-def test_a_wrong_answer_prints_exactly_three_lines(bench):
+def test_a_wrong_answer_prints_three_lines_and_a_missing_one_its_reason(bench):
     result = bench.run(f"--model={bench.script(*ALL_THREE)}")
     title, *lines = section(result, "FAILURES")
     assert re.fullmatch(r"_+ test_toy\[bo-html-none\] _+", title)
@@ -42,17 +42,11 @@ def test_a_wrong_answer_prints_exactly_three_lines(bench):
         "expected: 41",
         "got:      about forty  (score 0.00)",
     ]
-    assert "Traceback" not in result.stdout.str()
-    assert "assertions.py" not in result.stdout.str()
-
-
-def test_a_case_without_an_answer_prints_its_reason_on_one_line(bench):
-    result = bench.run(f"--model={bench.script(*ALL_THREE)}")
-    title, *lines = section(result, "ERRORS")
+    title, line = section(result, "ERRORS")
     assert re.fullmatch(r"_+ ERROR at setup of test_toy\[cy-html-none\] _+", title)
-    [line] = lines
     assert line.startswith("no answer (content_filter): ")
     assert "Traceback" not in result.stdout.str()
+    assert "assertions.py" not in result.stdout.str()
 
 
 def test_wrong_and_missing_answers_are_shown_the_same_under_workers(bench):
@@ -63,7 +57,7 @@ def test_wrong_and_missing_answers_are_shown_the_same_under_workers(bench):
         {"match": "How old is Bo?", "text": "about forty"},
         {"match": "How old is Cy?", "error": "content_filter"},
     )
-    result = bench.run_apart("-n1", f"--model={model}", "--junitxml=junit.xml")
+    result = bench.run("-n1", f"--model={model}", "--junitxml=junit.xml")
     result.assert_outcomes(failed=4, errors=2)
     text = result.stdout.str()
     assert "INTERNALERROR" not in text
@@ -93,20 +87,6 @@ def test_an_error_message_is_escaped(bench):
 # How much is shown
 
 
-@pytest.mark.parametrize(("count", "options"), [(10, []), (13, ["--bench-show=10"])])
-def test_ten_wrong_answers_or_the_number_of_the_option_are_shown(bench, count, options):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(count)])
-    result = bench.run(f"--model={bench.script({'default': 'no idea'})}", *options)
-    result.assert_outcomes(failed=count)
-    questions = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
-    assert questions == [f"question: Which is {n:02}?" for n in range(10)]
-    rest = [line for line in result.outlines if "not shown above" in line]
-    assert len(rest) == (count > 10)
-    if rest:
-        assert rest[0].startswith("not shown above: 3 more wrong answers")
-    assert len(bench.records()) == count
-
-
 def test_more_wrong_answers_are_grouped_by_example(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     script = [
@@ -134,6 +114,8 @@ def test_the_number_of_hidden_answers_is_shown_once_for_all_models(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(6)])
     result = bench.run("--model=echo/one", "--model=echo/two", "--bench-show=10")
     result.assert_outcomes(failed=12)
+    questions = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
+    assert len(questions) == 10
     [line] = [line for line in result.outlines if "not shown above" in line]
     assert line.startswith("not shown above: 2 more wrong answers")
 
@@ -183,18 +165,26 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("reply", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_reply_is_escaped_on_the_terminal_and_in_files(bench, reply):
-    bench.data(toy=[ADA])
-    result = bench.run(f"--model={bench.script({'default': reply})}", "--junitxml=junit.xml", "-rA")
+def test_hostile_replies_are_escaped_on_the_terminal_and_in_files(bench):
+    bench.data(toy=[[name, f"How is {name}?", ["36"]] for name in HOSTILE])
+    script = [{"match": f"How is {name}?", "text": reply} for name, reply in HOSTILE.items()]
+    options = ("--junitxml=junit.xml", "-rA", "--bench-show=20")
+    result = bench.run(f"--model={bench.script(*script)}", *options)
+    result.assert_outcomes(failed=len(HOSTILE))
+    assert_harmless(result.stdout.str())
+    assert len(section(result, "FAILURES")) == 4 * len(HOSTILE)
+    assert {record["example_id"]: record["raw"] for record in bench.records()} == HOSTILE
+    for case in ET.parse(bench.path / "junit.xml").getroot().iter("testcase"):
+        [failure] = case.iter("failure")
+        assert re.match(r"question: How is \S+\?\nexpected: 36\ngot:      ", present(failure.text))
+
+
+def test_a_hostile_reply_in_a_plain_assert_is_escaped(bench):
+    bench.suite(plain("assert answer.text == 'one\\ntwo'"))
+    reply = "\x1b[31mred\x1b[0m a\n\x1b[2Jb\r \u202ea\nb\ud800\n"
+    result = bench.run(f"--model={bench.script({'default': reply})}", "--bench-limit=1", "-vv")
     result.assert_outcomes(failed=1)
     assert_harmless(result.stdout.str())
-    assert len(section(result, "FAILURES")) == 4
-    record = bench.record()
-    assert record["raw"] == reply
-    [case] = ET.parse(bench.path / "junit.xml").getroot().iter("testcase")
-    [failure] = case.iter("failure")
-    assert present(failure.text).startswith("question: How old is Ada?\nexpected: 36\ngot:      ")
 
 
 def test_hostile_questions_and_expected_answers_are_escaped(bench):
@@ -202,14 +192,6 @@ def test_hostile_questions_and_expected_answers_are_escaped(bench):
     result = bench.run("--model=echo/any")
     assert_harmless(result.stdout.str())
     assert len(section(result, "FAILURES")) == 4
-
-
-@pytest.mark.parametrize("reply", ["\x1b[31mred\x1b[0m", "a\n\x1b[2Jb\r", "\u202ea\nb", "\ud800\n"])
-def test_a_hostile_reply_in_a_plain_assert_is_escaped(bench, reply):
-    bench.suite(plain("assert answer.text == 'one\\ntwo'"))
-    result = bench.run(f"--model={bench.script({'default': reply})}", "--bench-limit=1", "-vv")
-    result.assert_outcomes(failed=1)
-    assert_harmless(result.stdout.str())
 
 
 def test_a_hostile_reply_that_a_test_prints_is_escaped(bench):
@@ -262,11 +244,3 @@ def test_failures_of_other_tests_are_shown_though_ours_are_grouped(bench):
     result.assert_outcomes(failed=24)
     assert sum("assert" in line and "== 99" in line for line in section(result, "FAILURES")) == 24
     assert sum(line.startswith("question") for line in section(result, "FAILURES")) == 0
-
-
-def test_junit_counts_the_three_outcomes(bench):
-    bench.run(f"--model={bench.script(*ALL_THREE)}", "--junitxml=junit.xml")
-    [suite] = ET.parse(bench.path / "junit.xml").getroot().iter("testsuite")
-    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
-    names = [case.get("name") for case in suite.iter("testcase")]
-    assert names == [f"test_toy[{name}-html-none]" for name in ("ada", "bo", "cy")]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.cli import main
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
 
 SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
@@ -24,9 +23,8 @@ class Place:
         (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
         (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
 
-    def run(self, *arguments: str, apart: bool = False, page: bool = False) -> pytest.RunResult:
-        how = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
-        return how(
+    def run(self, *arguments: str, page: bool = False) -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess(
             "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
             "data", "--bench-results", "run", "--bench-store", "none", *SMALL[page:], *arguments,
         )  # fmt: skip
@@ -45,23 +43,19 @@ def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
 OUTCOMES = {"mine/cheap/html/none": "right", "mine/coffee/html/none": "wrong"}
 
 
-def test_the_suite_runs_every_data_folder(place: Place) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "workers"])
+def test_the_suite_runs_every_data_folder(place: Place, workers: tuple[str, ...]) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "other")
-    done = place.run("-v")
-    done.stdout.fnmatch_lines(["*::test_own[[]mine-cheap-html-none[]] PASSED*"])
+    gate = ("--bench-gate", "mine.pass_rate >= 0.5", "--bench-gate-point")
+    assert place.run(*gate, *workers).ret == 0
     assert place.records() == OUTCOMES | {
         "other/cheap/html/none": "right",
         "other/coffee/html/none": "wrong",
     }
-
-
-def test_two_folders_of_one_name_are_a_usage_error(place: Place) -> None:
-    write_folder(place.data / "a b")
-    write_folder(place.data / "a_b")
-    done = place.run()
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*a b and a_b have the same name, a_b; set another one*"])
+    lines = (place.pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
+    kinds = {row["example_id"]: row["part"] for row in map(json.loads, lines)}
+    assert kinds == {"cheap": "text", "coffee": "number"}
 
 
 def test_a_folder_is_selected_by_name_and_by_k(place: Place) -> None:
@@ -74,34 +68,11 @@ def test_a_folder_is_selected_by_name_and_by_k(place: Place) -> None:
     assert "cheap" not in done.stdout.str()
 
 
-def test_the_kind_of_an_answer_is_in_its_record(place: Place) -> None:
-    write_folder(place.data / "mine")
-    place.run()
-    lines = (place.pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
-    assert [row["part"] for row in map(json.loads, lines)] == ["text", "number"]
-
-
 def test_an_unknown_folder_name_is_refused_with_a_suggestion(place: Place) -> None:
     write_folder(place.data / "mine")
     done = place.run("--bench-dataset", "mien")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["*unknown dataset 'mien'; did you mean 'mine'?*"])
-
-
-def test_gates_can_name_a_folder(place: Place) -> None:
-    write_folder(place.data / "mine")
-    assert place.run("--bench-gate", "mine.pass_rate >= 0.5", "--bench-gate-point").ret == 0
-    again = place.run(
-        "--bench-gate", "mine.pass_rate >= 0.6", "--bench-gate-point", "--bench-results", "two"
-    )
-    assert again.ret == 10
-
-
-def test_workers_see_the_same_folders(place: Place) -> None:
-    write_folder(place.data / "mine")
-    done = place.run("-n1", apart=True)
-    assert done.parseoutcomes() == {"passed": 1, "failed": 1}
-    assert place.records() == OUTCOMES
 
 
 def test_without_a_data_folder_the_suite_collects_nothing(place: Place) -> None:
@@ -118,12 +89,10 @@ def test_formats_of_a_conftest_join_the_grid_of_a_folder(place: Place) -> None:
         "def pytest_tablebench_register_serializer(register):\n"
         "    register('first_cell', lambda table: str(table.header[0]))\n"
     )
-    done = place.pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--bench-data", "data", "--collect-only", "-q",
-        "--bench-perturbation", "none", "--bench-limit", "1",
-    )  # fmt: skip
-    assert "test_own[mine-cheap-first_cell-none]" in done.stdout.str()
-    assert "test_own[mine-cheap-html-none]" in done.stdout.str()
+    none = ("--bench-perturbation", "none", "--bench-data", "data", "-p", "no:cacheprovider")
+    done = place.pytester.runpytest_inprocess(*none, "--bench-limit", "1", "--collect-only", "-q")
+    for name in ("first_cell", "html"):
+        assert f"test_own[mine-cheap-{name}-none]" in done.stdout.str()
 
 
 def test_a_registered_dataset_replaces_the_folder_of_its_name(place: Place) -> None:
@@ -198,19 +167,7 @@ def test_a_question_can_name_its_perturbations(place: Place) -> None:
     assert reasons in (place.pytester.path / "run/report.html").read_text("utf-8")
 
 
-def test_a_hostile_folder_name_is_escaped(place: Place) -> None:
-    write_folder(place.data / "x\x1b[31m::error::<b>")
-    done = place.run("-v")
-    assert "\x1b[31m::error" not in done.stdout.str()
-    assert list(place.records()) == [
-        "x_31m_error_b/cheap/html/none",
-        "x_31m_error_b/coffee/html/none",
-    ]
-
-
-def test_rows_are_scored_and_rejudged_by_the_metric_they_name(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_are_scored_by_the_metric_they_name(place: Place) -> None:
     questions = (
         "table,question,answer,id,metric,threshold\n"
         "prices.csv,What do people drink?,tea and coffee,drinks,f1_strings,0.5\n"
@@ -232,10 +189,6 @@ def test_rows_are_scored_and_rejudged_by_the_metric_they_name(
         ("f1_strings", 0.5, 0.6),
         ("typed_answer", 1.0, 1.0),
     ]
-    arguments = [str(run), "--bench-compat", "fixed", "--out", str(run.with_name("again"))]
-    assert main(["rejudge", *arguments]) == 0
-    again = run.with_name("again").joinpath("records.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["score"] for line in again] == [0.5, 0.5, 1.0]
 
 
 def test_an_unregistered_metric_is_refused_with_its_row(place: Place) -> None:
@@ -248,15 +201,17 @@ def test_an_unregistered_metric_is_refused_with_its_row(place: Place) -> None:
     )
 
 
-def test_a_data_folder_without_a_usable_question_is_an_error(place: Place) -> None:
-    (place.data / "questions.csv").write_text("table,question,answer\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("questions.csv", "table,question,answer\n", "field 'question': there are no questions"),
+        ("prices.csv", PRICES, "has tables but no questions: add one of questions.csv, "),
+    ],
+)
+def test_a_data_folder_without_a_question_is_an_error(
+    place: Place, name: str, text: str, message: str
+) -> None:
+    (place.data / name).write_text(text, encoding="utf-8")
     done = place.run()
     assert done.ret == pytest.ExitCode.INTERRUPTED
-    assert "questions.csv, field 'question': there are no questions" in done.stdout.str()
-
-
-def test_a_folder_of_tables_without_questions_is_an_error(place: Place) -> None:
-    (place.data / "prices.csv").write_text(PRICES, encoding="utf-8")
-    done = place.run()
-    assert done.ret == pytest.ExitCode.INTERRUPTED
-    assert "has tables but no questions: add one of questions.csv, " in done.stdout.str()
+    assert message in done.stdout.str()

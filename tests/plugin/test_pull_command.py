@@ -26,7 +26,6 @@ from tests.support.upstream_server import Fault, UpstreamServer, tarball
 FINQA = {
     f"dataset/{split}.json": b"[" + b"1" * 300_000 + b"]" for split in ("train", "dev", "test")
 }
-COMMAND = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
 SUITE = """
 import pytest
 
@@ -61,17 +60,6 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Upstream
         monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", running.url)
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         yield running
-
-
-def start(*arguments: str, server: UpstreamServer) -> subprocess.Popen[str]:
-    addresses = {"TABLEBENCH_GITHUB_ENDPOINT": server.url, "HF_ENDPOINT": server.url}
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "pull", *arguments],
-        env=environment(None) | addresses,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def test_pytest_runs_on_pulled_files(
@@ -116,17 +104,6 @@ def test_list_names_the_pull_command_until_the_files_exist(
     assert "tablebench pull tabfact" in line("tabfact")
 
 
-def test_an_unknown_name(
-    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["pull", "wikitq", "tabfct", "--bench-data", str(tmp_path / "data")]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    [line] = printed.err.splitlines()
-    assert "'tabfct'; did you mean 'tabfact'" in line
-    assert server.asked == []
-
-
 def test_a_failed_pull_is_reported_in_one_line(
     server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,34 +115,22 @@ def test_a_failed_pull_is_reported_in_one_line(
     assert f"{server.url}/czyssrs/FinQA/raw/" in line
 
 
-def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
+def test_a_pull_ended_by_ctrl_c_continues_where_it_was(
+    server: UpstreamServer, tmp_path: Path
+) -> None:
     server.fault("dev.json", Fault(hold=12 * CHUNK))
     part = tmp_path / "finqa/dataset/dev.json.part"
-    with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
+    command = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "pull", "finqa", "--bench-data", str(tmp_path)],
+        env=environment(None) | {"TABLEBENCH_GITHUB_ENDPOINT": server.url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         try:
             until(lambda: part.is_file() and part.stat().st_size == 12 * CHUNK, "the second file")
-        finally:
-            process.kill()
-    assert not (tmp_path / "finqa/dataset/dev.json").exists()
-    assert server.downloads("test.json") == []
-    server.forget()
-    assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 0
-    assert server.downloads("train.json") == []
-    [rest] = server.downloads("dev.json")
-    assert rest.headers["Range"] == f"bytes={12 * CHUNK}-"
-    assert rest.sent == 300_002 - 12 * CHUNK
-    for name, content in FINQA.items():
-        assert (tmp_path / "finqa" / name).read_bytes() == content
-    assert not list(tmp_path.rglob("*.part*"))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
-def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> None:
-    server.fault("train.json", Fault(hold=CHUNK))
-    part = tmp_path / "finqa/dataset/train.json.part"
-    with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
-        try:
-            until(lambda: part.is_file() and part.stat().st_size == CHUNK, "part of the file")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         finally:
@@ -173,6 +138,14 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
     assert process.returncode == 2
     assert err == "tablebench: interrupted; run the same command again\n"
     assert "licence MIT" in out
+    server.forget()
+    assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 0
+    assert server.downloads("train.json") == []
+    [rest] = server.downloads("dev.json")
+    assert rest.sent == 300_002 - 12 * CHUNK
+    for name, content in FINQA.items():
+        assert (tmp_path / "finqa" / name).read_bytes() == content
+    assert not list(tmp_path.rglob("*.part*"))
 
 
 @needs_slices()

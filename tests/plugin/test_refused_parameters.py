@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.openai_server import Behaviour, OpenAIServer, error
-from tests.support.runs import LITELLM, Run, Script, run_pytest
+from tests.support.runs import LITELLM, Run, Script, run_inside
 
 COUNT = 6
 SAID = "Unsupported parameter: '{}' is not supported with this model."
@@ -50,7 +50,7 @@ class Full:
 def test_a_reply_gets_the_room_that_a_prompt_leaves(tmp_path: Path) -> None:
     full = Full()
     with OpenAIServer(full) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path, server, "--bench-param=max_tokens=512", count=COUNT, model=LITELLM
         )
     assert run.exit_code == 0, run.output
@@ -69,7 +69,7 @@ def check(run: Run) -> None:
 def test_parameters_that_the_server_refuses_are_left_out(tmp_path: Path) -> None:
     refusing = Refusing()
     with OpenAIServer(refusing) as server:
-        first = run_pytest(tmp_path / "0", server, STOP, "-n2", count=COUNT, model=LITELLM)
+        first = run_inside(tmp_path / "0", server, STOP, "-n2", count=COUNT, model=LITELLM)
         check(first)
         assert len(refusing.answered) == COUNT
         for name in ("temperature", "stop"):
@@ -78,7 +78,7 @@ def test_parameters_that_the_server_refuses_are_left_out(tmp_path: Path) -> None
         # Later runs leave them out and find the stored answers.
         share = ("--bench-store=../0/answers", STOP)
         calls = server.calls
-        again = run_pytest(tmp_path / "1", server, *share, count=COUNT, model=LITELLM)
+        again = run_inside(tmp_path / "1", server, *share, count=COUNT, model=LITELLM)
         check(again)
         assert server.calls == calls
         assert "temperature is not sent" in again.output
@@ -95,16 +95,16 @@ def test_a_server_without_tools_is_asked_no_further_case(tmp_path: Path) -> None
     store = f"--bench-store={tmp_path / 'answers'}"
     options = ("--bench-strategy=tools", store)
     with OpenAIServer(refuse) as server:
-        first = run_pytest(tmp_path / "0", server, *options, count=2, model=LITELLM)
+        first = run_inside(tmp_path / "0", server, *options, count=2, model=LITELLM)
         count = len(bodies)
-        run_pytest(tmp_path / "1", server, *options, count=2, model=LITELLM)
+        run_inside(tmp_path / "1", server, *options, count=2, model=LITELLM)
     assert {record.reason for record in first.records.values()} == {"bad_request"}
     assert len(bodies) == count
     assert "tools is left out from now on, because the server refuses it" in first.output
 
 
 def test_a_model_without_tools_is_refused_before_the_first_call(tmp_path: Path) -> None:
-    options = {"count": 1, "model": "openai/gpt-3.5-turbo-16k"}
-    run = run_pytest(tmp_path, None, "--bench-strategy=tools", **options)
+    model = "openai/gpt-3.5-turbo-16k"
+    run = run_inside(tmp_path, None, "--bench-strategy=tools", count=1, model=model)
     assert run.exit_code == 4
     assert "calls no tools by litellm's table of models" in run.output

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from pytest_tablebench.cli import main
 from tests.support.toy_bench import CONFTEST, Bench
 
 FICKLE = """
@@ -47,6 +44,11 @@ def call_repeats(bench: Bench) -> list[tuple[str, int]]:
     return [(case_id, repeat) for case_id, repeat, _ in bench.calls("asked")]
 
 
+def header(result: pytest.RunResult) -> str:
+    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
+    return line
+
+
 # Ids and records
 
 
@@ -60,9 +62,8 @@ def test_ids_contain_the_repeat(fickle):
 
 
 def test_records_contain_the_repeat(fickle):
-    fickle.run("--model=fickle/x", "--bench-repeats=3").assert_outcomes(
-        passed=5, failed=3, errors=1
-    )
+    result = fickle.run("--model=fickle/x", "--bench-repeats=3")
+    result.assert_outcomes(passed=5, failed=3, errors=1)
     assert [(record["case_id"], record["repeat"]) for record in fickle.records()] == [
         (f"toy/{example}/html/none{ending}", repeat)
         for example in EXAMPLES
@@ -76,6 +77,14 @@ def test_records_contain_the_repeat(fickle):
     facts = fickle.facts()
     assert (facts["repeats"], facts["cases_planned"], facts["cases_recorded"]) == (3, 9, 9)
     assert facts["status"] == "complete"
+    assert len({key for _, _, key in fickle.calls("asked")}) == 9
+    figures = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]["repeats"]
+    assert (figures["n"], figures["left_out"]) == (3, {"1": 0, "2": 0, "3": 1})
+    assert [line for line in result.outlines if "pass@" in line] == [
+        "toy: asked 3 times: pass@1 55.6 %, pass@3 100.0 %, pass^3 50.0 %; verdicts differ in "
+        "33.3 % of configurations, scores by 0.333 on average (sd 0.192); 1 with fewer than 3 "
+        "answers left out of pass@3 and pass^3"
+    ]
 
 
 def test_the_repeat_follows_the_model_in_ids(bench):
@@ -95,21 +104,7 @@ def test_a_repeat_can_be_selected(fickle):
     assert "repeats" not in toy
 
 
-def test_without_the_option_each_case_runs_once(fickle):
-    fickle.run("--model=fickle/x")
-    assert call_repeats(fickle) == [(f"toy/{example}/html/none", 1) for example in EXAMPLES]
-    assert "repeats" not in fickle.summary()["benchmarks"]["toys"]
-
-
 # The model and the store
-
-
-def test_each_repeat_has_a_store_key_of_its_own(fickle):
-    fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-limit=2")
-    calls = fickle.calls("asked")
-    assert [repeat for _, repeat, _ in calls] == [1, 2, 3, 1, 2, 3]
-    assert len({key for _, _, key in calls}) == 6
-    assert fickle.facts()["calls_paid"] == 6
 
 
 def test_a_repeated_run_reuses_the_answers_of_one_without_repeats(fickle):
@@ -141,75 +136,11 @@ def test_a_second_repeated_run_asks_only_for_missing_answers(fickle):
 
 def test_replay_answers_every_repeat(fickle):
     arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-limit=2")
-    fickle.run(*arguments, "--bench-repeats=2", results="first")
+    result = fickle.run(*arguments, "--bench-repeats=2", results="first")
+    assert header(result).endswith("; store answers; results first")
     result = fickle.run(*arguments, "--bench-repeats=3", "--bench-replay", results="second")
+    assert header(result).endswith("; store replay; results second")
     assert len(call_repeats(fickle)) == 4
     result.assert_outcomes(passed=3, failed=1, errors=2)
     missing = [record for record in fickle.records("second") if record["score"] is None]
     assert [(record["repeat"], record["reason"]) for record in missing] == [(3, "not_stored")] * 2
-
-
-# The summary
-
-
-def test_the_summary_contains_the_figures_of_repeats(fickle):
-    fickle.run("--model=fickle/x", "--bench-repeats=3")
-    toy = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]
-    assert toy["performance"] == toy["pass_rate"] == pytest.approx(5 / 9)  # 1, 2/3, 0
-    assert toy["no_answer"] == pytest.approx(1 / 9)
-    assert (toy["n_examples"], toy["n_cases"]) == (3, 9)
-    assert toy["flags"] == ["one configuration"]
-    figures = toy["repeats"]
-    assert figures["n"] == 3
-    assert figures["pass_at_k"] == {
-        "1": pytest.approx(5 / 9),
-        "2": pytest.approx(2 / 3),
-        "3": 1.0,
-    }
-    assert figures["pass_hat_k"] == {
-        "1": pytest.approx(5 / 9),
-        "2": pytest.approx(4 / 9),
-        "3": 0.5,
-    }
-    assert figures["left_out"] == {"1": 0, "2": 0, "3": 1}
-    assert figures["spread"] == {
-        "sd": pytest.approx((1 / 3) ** 0.5 / 3),  # of 1, 0, 1: mean 2/3, squares 2/3 over 2
-        "range": pytest.approx(1 / 3),
-        "disagree": pytest.approx(1 / 3),
-    }
-
-
-def test_the_terminal_shows_repeats_in_one_line(fickle):
-    result = fickle.run("--model=fickle/x", "--bench-repeats=3")
-    assert [line for line in result.outlines if "pass@" in line] == [
-        "toy: asked 3 times: pass@1 55.6 %, pass@3 100.0 %, pass^3 50.0 %; verdicts differ in "
-        "33.3 % of configurations, scores by 0.333 on average (sd 0.192); 1 with fewer than 3 "
-        "answers left out of pass@3 and pass^3"
-    ]
-    assert not any("asked" in line for line in fickle.run("--model=fickle/x", results="b").outlines)
-
-
-def test_report_shows_the_figures_of_repeats(fickle, capsys):
-    fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-serializer=html,csv")
-    capsys.readouterr()
-    assert main(["report", str(fickle.path / "run"), "--out", str(fickle.path / "out")]) == 0
-    assert "asked 3 times: pass@1 55.6 %" in capsys.readouterr().out
-
-
-# The header
-
-
-@pytest.mark.parametrize(
-    ("arguments", "store"),
-    [
-        (("--bench-store=none",), "none"),
-        (("--bench-store=kept/answers",), re.escape("kept/answers")),
-        (("--bench-store=kept/answers", "--bench-replay"), "replay"),
-    ],
-    ids=["none", "folder", "replay"],
-)
-def test_the_header_shows_the_answer_store(fickle, arguments, store):
-    fickle.run("--model=fickle/x", "--bench-store=kept/answers", results="before")
-    result = fickle.run("--model=fickle/x", *arguments)
-    [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
-    assert re.search(f"; store {store}; results run$", line.replace("\\", "/")), line

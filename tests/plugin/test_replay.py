@@ -125,14 +125,6 @@ def check_two_of_three_stored(run: Run) -> None:
     assert outcomes == [("no_answer", "not_stored"), ("right", None), ("right", None)]
 
 
-def test_under_workers_cases_without_a_stored_answer_are_not_stored(
-    paid: tuple[str, Path], tmp_path: Path
-) -> None:
-    # Without the conftest: xdist starts processes.
-    run = replay(*(tmp_path / "run", *paid, "-n1"), count=3, model=REASONING, conftest="")
-    check_two_of_three_stored(run)
-
-
 def test_the_plan_of_a_replay_needs_no_engine(paid: tuple[str, Path], tmp_path: Path) -> None:
     run = replay(*(tmp_path / "run", *paid, "--bench-plan"), count=3, model=REASONING)
     assert run.exit_code == 0, run.output
@@ -141,15 +133,19 @@ def test_the_plan_of_a_replay_needs_no_engine(paid: tuple[str, Path], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "then",
-    ["return '0.0.1'", "raise metadata.PackageNotFoundError(name)"],
+    ("start", "options", "then"),
+    [
+        ("", ["-n1"], "return '0.0.1'"),  # without `ALONE`: xdist starts processes
+        (ALONE, [], "raise metadata.PackageNotFoundError(name)"),
+    ],
     ids=["another release", "not installed"],
 )
 def test_a_replay_finds_answers_of_another_litellm_release(
-    paid: tuple[str, Path], tmp_path: Path, then: str
+    paid: tuple[str, Path], tmp_path: Path, start: str, options: list[str], then: str
 ) -> None:
-    conftest = ALONE + ELSEWHERE.format(then=then)
-    run = replay(*(tmp_path / "run", *paid), count=3, model=REASONING, conftest=conftest)
+    conftest = start + ELSEWHERE.format(then=then)
+    folder = tmp_path / "run"
+    run = replay(folder, *paid, *options, count=3, model=REASONING, conftest=conftest)
     check_two_of_three_stored(run)
     assert run.facts["params_dropped"].keys() == {"temperature"}
     assert sum(record.from_store for record in run.records.values()) == 2

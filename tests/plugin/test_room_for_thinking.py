@@ -10,7 +10,7 @@ from typing import Any
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.reports.html import write_page
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import LITELLM, Run, Script, right, run_pytest
+from tests.support.runs import LITELLM, Run, Script, right, run_inside
 
 COUNT = 6
 REASONS = "openai/o3-mini"
@@ -62,7 +62,7 @@ def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_pat
     needs = {1: (600, ""), 2: (600, "<think>Let me"), 3: (600, PLAIN), 4: (9999, "")}
     thinker = Thinker(needs)
     with OpenAIServer(thinker) as server:
-        alone = run_pytest(tmp_path / "0", server, count=COUNT, model=LITELLM)
+        alone = run_inside(tmp_path / "0", server, count=COUNT, model=LITELLM)
         once = [(number, 512) for number in range(COUNT)]
         assert sorted(thinker.limits) == sorted([*once, (1, 8704), (2, 8704), (4, 8704)])
         assert outcomes(alone, needs) == [
@@ -89,7 +89,7 @@ def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_pat
         # Only what was cut off is asked again.
         thinker.limits.clear()
         share = "--bench-store=../0/answers"
-        extended = run_pytest(
+        extended = run_inside(
             *(tmp_path / "2", server, share, "--bench-extend-cut=20000"),
             count=COUNT,
             model=LITELLM,
@@ -104,7 +104,7 @@ def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_pat
 def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -> None:
     thinker = Thinker({})
     with OpenAIServer(thinker) as server:
-        run = run_pytest(tmp_path / "0", server, "--bench-effort=low", count=COUNT, model=REASONS)
+        run = run_inside(tmp_path / "0", server, "--bench-effort=low", count=COUNT, model=REASONS)
         assert thinker.limits
         assert {limit for _, limit in thinker.limits} == {8704}
         assert {request.body.get("reasoning_effort") for request in server.requests} == {"low"}
@@ -116,14 +116,9 @@ def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -
 
         share = "--bench-store=../0/answers"
         plan = ("--bench-plan", "--bench-effort=high", "--bench-reasoning-tokens=1488")
-        planned = run_pytest(tmp_path / "1", server, share, *plan, count=COUNT, model=REASONS)
+        planned = run_inside(tmp_path / "1", server, share, *plan, count=COUNT, model=REASONS)
         assert f"{COUNT * 2000:,}" in planned.output, planned.output
 
         after = ("--bench-plan", "--bench-effort=low")
-        stored = run_pytest(tmp_path / "3", server, share, *after, count=COUNT, model=REASONS)
+        stored = run_inside(tmp_path / "3", server, share, *after, count=COUNT, model=REASONS)
         assert "of thinking        120 tokens in 6 stored replies" in stored.output, stored.output
-
-        thinker.limits.clear()
-        off = "--bench-reasoning-tokens=0"
-        run_pytest(tmp_path / "2", server, share, off, count=COUNT, model=REASONS)
-        assert {limit for _, limit in thinker.limits} == {512}

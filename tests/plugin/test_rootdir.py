@@ -27,7 +27,6 @@ bench_results = "run"
 def gated(bench: Bench) -> Bench:
     """A project whose settings file has a gate that its model fails."""
     (bench.path / "pyproject.toml").write_text(GATED, encoding="utf-8")
-    bench.suite()
     return bench
 
 
@@ -71,32 +70,30 @@ def test_a_value_after_a_space_in_addopts_is_refused(
     assert f"would not read {gated.path / 'pyproject.toml'}" in result.stderr.str()
 
 
-def test_a_folder_inside_the_project_is_accepted_after_a_space(gated: Bench) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("--bench-data", "tables"), ("--bench-data=..",)],
+    ids=["a folder inside the project", "an equals sign"],
+)
+def test_values_that_keep_the_settings_file_are_accepted(
+    gated: Bench, words: tuple[str, ...]
+) -> None:
     (gated.path / "tables").mkdir()
-    result = gated.pytester.runpytest_inprocess("--bench-data", "tables")
-    assert result.ret == UNDECIDED
+    assert gated.pytester.runpytest_inprocess(*words).ret == UNDECIDED
 
 
 def test_the_suites_of_the_package_do_not_move_the_root_folder(gated: Bench) -> None:
     (gated.path / "inside").mkdir()
     suites = ("--pyargs", "pytest_tablebench.suites", "--model", "tablebench/lexical")
-    planned = gated.pytester.runpytest_subprocess(*suites, "--bench-data", "inside", "--bench-plan")
+    planned = gated.pytester.runpytest_inprocess(*suites, "--bench-data", "inside", "--bench-plan")
     assert "equals sign" not in planned.stderr.str()
     # The gate of the settings file is read: its dataset is unknown to the suites.
     assert "unknown scope 'toy'" in planned.stderr.str()
 
 
-def test_a_value_after_an_equals_sign_is_accepted(
-    gated: Bench, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    outside = tmp_path_factory.mktemp("outside")
-    assert gated.pytester.runpytest_inprocess(f"--bench-data={outside}").ret == UNDECIDED
-
-
 def test_the_refusal_names_the_settings_file_that_pytest_would_read(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    bench.suite()
     outside = tmp_path_factory.mktemp("outside")
     (outside / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-data", str(outside))
@@ -107,7 +104,6 @@ def test_the_refusal_names_the_settings_file_that_pytest_would_read(
 def test_snapshots_of_another_folder_are_refused(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    bench.suite()
     outside = str(tmp_path_factory.mktemp("outside"))
     options = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
     options += ["--bench-results=run", "--bench-store=none", "--bench-data", outside]

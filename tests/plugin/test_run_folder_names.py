@@ -22,16 +22,6 @@ def test_the_default_folder_name_contains_time_and_model(bench):
     result.stdout.fnmatch_lines([f"open the report: tablebench-results/{folder.name}/report.html"])
 
 
-def test_runs_in_the_same_second_have_folders_of_their_own(bench):
-    for _ in range(3):
-        bench.pytester.runpytest_inprocess(
-            "--model=echo/any", "--bench-limit=1", "--bench-serializer=html"
-        )
-    folders = list((bench.path / "tablebench-results").iterdir())
-    assert len(folders) == 3
-    assert all(len(read_lines(folder / "records.jsonl")) == 5 for folder in folders)
-
-
 AT_THE_SAME_TIME = """
 import os
 
@@ -67,8 +57,7 @@ def test_a_folder_that_another_run_has_just_made_is_not_used(
     bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
     bench.pytester.makeini("[pytest]\n")
     options = ["--bench-serializer=html", "--bench-no-page"] if has_options else []
-    run = bench.pytester.runpytest_subprocess if workers else bench.pytester.runpytest_inprocess
-    result = run(*workers, *options)
+    result = bench.pytester.runpytest_inprocess(*workers, *options)
     assert result.ret == pytest.ExitCode.OK
     first, ours = sorted((bench.path / "tablebench-results").iterdir())
     assert ours.name == f"{first.name}-2"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.openai_server import OpenAIServer, error, text
-from tests.support.runs import KEY, LITELLM, Script, examples, right, run_pytest
+from tests.support.runs import KEY, LITELLM, Script, examples, right, run_inside
 
 HEADERS = {
     "Cookie": "session-4cb1",
@@ -53,7 +53,7 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
     }
     script = Script(5, {1: [error(400, message)], 2: [error(500, message)]} | replies)
     with OpenAIServer(script) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             f"{server.url}/{IN_PATH}?code={IN_ADDRESS}",
             f"--bench-param=extra_headers={json.dumps(HEADERS)}",

@@ -31,9 +31,3 @@ def test_a_shard_collects_its_cases_and_judges_no_gate(bench: Bench) -> None:
     assert facts["shards"] == {"toy": [3, 0] if full == 1 else [0, 3]}
     assert facts["gates"] == ["toy.performance >= 0.9"]  # not judged: 1 of 3 is right
     assert {record["example_id"] for record in bench.records(f"run-{full}")} == {"ada", "bo", "cy"}
-
-
-def test_a_shard_with_a_stopping_rule_is_refused(bench: Bench) -> None:
-    result = bench.run("--bench-shard=1/2", GATE, "--bench-stop-when-decided")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--bench-stop-when-decided cannot be used with --bench-shard*"])

@@ -36,7 +36,7 @@ def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester
     bench.data(toy=[ADA, BO, CY])
     pytester.makeconftest(CONFTEST + BLANK)
     bench.suite()
-    result = bench.run_apart(
+    result = bench.run(
         "--model=echo/any",
         "-n1",
         "--bench-serializer=html,csv,json",

@@ -15,10 +15,9 @@ from pytest_tablebench.results.snapshot_comparison import (
     write_entries,
 )
 from pytest_tablebench.results.snapshots import Entry
-from tests.support.matrix import FULL
 from tests.support.present import present
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary
-from tests.support.toy_bench import CONFTEST, SUITE, Bench
+from tests.support.toy_bench import SUITE, Bench
 
 # Hostile answers.
 
@@ -31,7 +30,7 @@ HOSTILE = {
 
 def test_hostile_answers_are_stored_unchanged_and_forge_no_entry(bench: Bench) -> None:
     model = answers(bench, **HOSTILE)
-    bench.run_apart(model, *RECORD, "-n1", results="first")
+    bench.run(model, *RECORD, "-n1", results="first")
     texts = {name: entry.text for name, entry in stored(bench).items()}
     assert texts == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
     bench.run(model, *RECORD, results="second")
@@ -40,16 +39,6 @@ def test_hostile_answers_are_stored_unchanged_and_forge_no_entry(bench: Bench) -
     shown = result.stdout.str()
     assert not set(shown) & set("\x00\x1b\u202e\u2028\x85\ud800")
     assert any("\\x1b[31m" in line for line in summary(result))
-
-
-def test_an_answer_of_nearly_a_megabyte_is_stored(bench: Bench) -> None:
-    text = "# ---\r\n" * 20_000 + "word " * 160_000  # longer ones are cut
-    bench.run(answers(bench, ada=text), *RECORD, results="first")
-    assert stored(bench)["test_toy[toy/ada/html/none]"].text == text
-    result = bench.run(answers(bench, ada=text + "!"), "--bench-snapshot", results="second")
-    assert counts(bench, "second") == {"same": 2, "reworded": 1}
-    assert (bench.path / "second" / "snapshots.json").stat().st_size < 20_000
-    assert "{+!+}" in "\n".join(summary(result))
 
 
 @pytest.mark.parametrize(
@@ -148,53 +137,11 @@ def test_other_snapshots_are_left_to_syrupy(bench: Bench) -> None:
     result.assert_outcomes(passed=3, failed=1)
     assert counts(bench, "second") == {"same": 3}
     bench.suite(SUITE)  # an update by syrupy removes its unused entry
-    bench.run_apart(model, *RECORD, "-n1", results="third")
+    bench.run(model, *RECORD, "-n1", results="third")
     assert content(bench) == before
 
 
-# Many answers, many processes.
-
-ROUNDS = """
-
-class Rounds:
-    def complete(self, request):
-        now = (HERE / "round.txt").read_text()
-        return Reply(f"{now}\\n# name: {request.case_id}\\n\\n{now} x\\r\\n")
-
-
-_register = pytest_tablebench_register_provider
-
-
-def pytest_tablebench_register_provider(register):
-    _register(register)
-    register("rounds", lambda model, settings: Rounds())
-"""
-
-
-@pytest.mark.slow
-def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
-    examples, rounds = (1000, 10) if FULL else (40, 2)
-    bench.pytester.makeconftest(CONFTEST + ROUNDS)
-    bench.data(toy=[[f"e{n:04}", f"What is {n}?", ["x"]] for n in range(examples)])
-    for number in range(rounds):
-        (bench.path / "round.txt").write_text(f"round {number}")
-        name = f"run{number}"
-        options = (
-            "--model=rounds/m",
-            "--bench-serializer=html,csv",
-            "-n",
-            "4" if FULL else "2",
-            "-q",
-        )
-        bench.run_apart(*options, *RECORD, results=name)
-        kind = "reworded" if number else "new"
-        assert counts(bench, name) == {kind: 2 * examples}
-        texts = {entry: answer.text for entry, answer in stored(bench).items()}
-        assert texts == {
-            f"test_toy[{case}]": f"round {number}\n# name: {case}\n\nround {number} x\r\n"
-            for n in range(examples)
-            for case in (f"toy/e{n:04}/html/none", f"toy/e{n:04}/csv/none")
-        }
+# Several processes.
 
 
 WRITER = """

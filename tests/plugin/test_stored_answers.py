@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from tests.support.faults import stored
-from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.runs import Script, run_pytest
+from tests.support.runs import Script, run_inside
 from tests.support.toy_bench import Bench
 
 STORE = "--bench-store=answers"
 
 
 def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
-    bench.suite()
     for calls, port in ((3, 8000), (6, 8001), (6, 8000)):
         bench.run(
             "--model=echo/any",
@@ -33,7 +31,6 @@ def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
 
 
 def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
-    bench.suite()
     for number, (calls, age) in enumerate(((3, "7d"), (3, "1d"), (6, "0"), (6, "30m"), (9, "0h"))):
         options = "--model=echo/any", STORE, f"--bench-max-age={age}"
         bench.run(*options, results=str(number))
@@ -43,11 +40,8 @@ def test_answers_above_an_age_are_asked_again(bench: Bench) -> None:
 
 
 def test_an_answer_asked_again_by_its_age_replaces_the_older_one(bench: Bench) -> None:
-    bench.suite()
     bench.run("--model=echo/any", STORE, results="1")
-    conftest = bench.path / "conftest.py"
-    text = conftest.read_text("utf-8")
-    conftest.write_text(text + BROKEN, encoding="utf-8")
+    bench.adapt(add=BROKEN)
     bench.run("--model=echo/any", STORE, "--bench-max-age=0", results="2")
     bench.run("--model=echo/any", STORE, results="3")
     assert len(bench.calls("ask")) == 6
@@ -84,15 +78,9 @@ Echo.complete = complete
 """
 
 
-@pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
-def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
-    bench: Bench, workers: list[str]
-) -> None:
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + FULL_AFTER_ONE, encoding="utf-8")
-    bench.suite()
-    run = bench.run_apart if workers else bench.run
-    result = run("--model=echo/any", STORE, *workers)
+def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(bench: Bench) -> None:
+    bench.adapt(add=FULL_AFTER_ONE)
+    result = bench.run("--model=echo/any", STORE, "-n1")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     [record] = bench.records()
     assert (record["example_id"], record["outcome"], record["raw"]) == ("ada", "right", "36")
@@ -118,13 +106,10 @@ def damaged(bench: Bench) -> list[str]:
     return [STORE, "--bench-store-readonly=empty", "--bench-store-readonly=read"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
 def test_problems_of_a_store_are_reported_once_before_the_first_call(
-    bench: Bench, damaged: list[str], workers: list[str]
+    bench: Bench, damaged: list[str]
 ) -> None:
-    bench.suite()
-    run = bench.run_apart if workers else bench.run
-    result = run("--model=echo/any", *damaged, *workers)
+    result = bench.run("--model=echo/any", *damaged, "-n1")
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
     places = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
     lines = [result.outlines[n] for n in places]
@@ -149,7 +134,7 @@ def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
 
     script = Removing(4)
     with OpenAIServer(script) as server:
-        run = run_pytest(tmp_path, server, "--bench-connections=1", count=4)
+        run = run_inside(tmp_path, server, "--bench-connections=1", count=4)
     assert run.exit_code == 0, run.output
     lines = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
     assert lines, run.output
@@ -173,9 +158,7 @@ Echo.complete = complete
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
 def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + REMOVING, encoding="utf-8")
-    bench.suite()
+    bench.adapt(add=REMOVING)
     result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
     assert result.ret == 11
     assert len(bench.calls("ask")) == 2

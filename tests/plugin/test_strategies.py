@@ -26,7 +26,6 @@ ALL = "--bench-strategy=direct,tcot,pot,icot,treethinker"
 
 @pytest.fixture
 def model(bench):
-    bench.suite()
     return f"--model={bench.script(*SCRIPT)}"
 
 
@@ -66,37 +65,7 @@ def test_every_strategy_answers_and_its_transcript_is_on_the_page(bench, model):
     assert "<img src=x" not in page
 
 
-def test_the_keywords_of_an_alignment_are_in_its_step(bench):
-    bench.suite()
-    align = {"match": "Do not do the task yet", "text": "Ada -> none\nhow old -> Age\nname -> Name"}
-    script = [{"match": "Now do the task.", "text": "Final Answer: 36"}, align, SCRIPT[5]]
-    model = f"--model={bench.script(*script)}"
-    bench.run(model, "--bench-strategy=treethinker[align=model]", "--bench-limit=1")
-    record = bench.record()
-    assert record["raw"].strip() == "36"
-    tree, aligned, last = record["steps"]
-    keywords = ["Ada", "how old", "name"]
-    assert aligned["facts"] == {"keywords": keywords, "headers": ["Age", "Name"]}
-    assert "facts" not in tree
-    assert "facts" not in last
-    # Of the keywords only Name is in the model's tree.
-    assert record["parts"]["keyword_headers"] == pytest.approx(1 / 3)
-
-
-def test_all_questions_about_a_table_share_one_tree(bench):
-    bench.suite()
-    bench.run("--model=echo/any", "--bench-strategy=treethinker", "--bench-store=answers")
-    counts = Counter("Now do the following" in text for _, text in bench.calls("ask"))
-    assert counts == {False: 1, True: 3}
-    again = ("--model=echo/any", "--bench-strategy=treethinker[tree_reasoning=off]")
-    bench.run(*again, "--bench-store=answers", results="again")
-    counts = Counter("Now do the following" in text for _, text in bench.calls("ask"))
-    assert counts == {False: 1, True: 6}
-    assert {record["strategy"] for record in bench.records("again")} == {again[1][17:]}
-
-
 def test_a_shared_tree_is_charged_once_even_after_rejudge_and_import(bench):
-    bench.suite()
     ways = "--bench-strategy=direct,treethinker"
     bench.run("--model=echo/any", ways, "--bench-store=answers")
     shown = bench.summary()["benchmarks"]["toys"]["strategies"]

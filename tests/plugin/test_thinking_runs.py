@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.running.rejudge import rejudge
 from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.runs import Run, Script, right, run_pytest
+from tests.support.runs import Run, Script, right, run_inside
 from tests.support.thinking_replies import CUT_STYLES, STYLES, THOUGHTS, openai_cut, openai_shape
 
 COUNT = len(STYLES) + len(CUT_STYLES)
@@ -36,7 +36,7 @@ def thinking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         transport = f"--bench-transport={request.param}"
         model = "mistral/magistral-small"  # its servers may send content blocks
         options: dict[str, Any] = {"count": COUNT, "model": model, "page": True}
-        return run_pytest(folder, server, transport, *OPTIONS, **options)
+        return run_inside(folder, server, transport, *OPTIONS, **options)
 
 
 def test_answers_after_thinking_are_right_and_cut_off_replies_missing(thinking: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.openai_server import Behaviour, OpenAIServer, text
-from tests.support.runs import LITELLM, MODEL, Run, run_pytest
+from tests.support.runs import LITELLM, MODEL, Run, run_inside
 from tests.support.treb_files import HARBOURS, sample, write_samples
 
 SUITE = """
@@ -37,7 +37,7 @@ def run(folder: Path, server: OpenAIServer, *arguments: str, model: str = LITELL
     write_samples(folder / "data" / "treb" / "Table_Selection.json", questions)
     (folder / "data" / "treb" / "csv").mkdir(exist_ok=True)
     (folder / "data" / "treb" / "csv" / "harbours.csv").write_text(HARBOURS, encoding="utf-8")
-    return run_pytest(folder, server, *SETTING, *arguments, count=2, model=model, suite=SUITE)
+    return run_inside(folder, server, *SETTING, *arguments, count=2, model=model, suite=SUITE)
 
 
 def outcomes(done: Run) -> dict[str, tuple[Any, ...]]:

@@ -123,8 +123,8 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
     )
     run(treb, "--bench-judge=judge/any")
     by_id = by_example(treb)
-    flags = {name.split("|")[1]: record["flags"] for name, record in by_id.items() if "|" in name}
-    assert flags == {
+    numbered = {name.split("|")[1]: record for name, record in by_id.items() if "|" in name}
+    assert {name: record["flags"] for name, record in numbered.items()} == {
         "1": [],
         "2": ["judge_not_a_number"],
         "3": ["judge_several_boxes"],
@@ -133,28 +133,21 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         "6": [],
         "7": ["several_boxes"],
     }
-    parts = {name.split("|")[1]: record["parts"] for name, record in by_id.items() if "|" in name}
-    assert {name: scores_by_name.get("llm_score") for name, scores_by_name in parts.items()} == {
-        "1": 1.0, "2": None, "3": 0.8, "4": None, "5": None, "6": None, "7": 0.5,
-    }  # fmt: skip
-    assert {
-        name: scores_by_name.get("llm_score_or_0") for name, scores_by_name in parts.items()
-    } == {
-        "1": 1.0, "2": 0.0, "3": 0.8, "4": None, "5": 0.0, "6": None, "7": 0.5,
-    }  # fmt: skip
-    faults = {
-        name.split("|")[1]: record["tags"].get("fault")
-        for name, record in by_id.items()
-        if "|" in name
+    parts = {
+        name: (record["parts"].get("llm_score"), record["parts"].get("llm_score_or_0"))
+        for name, record in numbered.items()
     }
+    assert parts == {
+        "1": (1.0, 1.0), "2": (None, 0.0), "3": (0.8, 0.8), "4": (None, None), "5": (None, 0.0),
+        "6": (None, None), "7": (0.5, 0.5),
+    }  # fmt: skip
+    faults = {name: record["tags"].get("fault") for name, record in numbered.items()}
     assert (faults["1"], faults["3"], faults["2"]) == ("columnslable", "file_path", None)
-    scores = {
-        name.split("|")[1]: (record["score"], record["part"], record["outcome"])
-        for name, record in by_id.items()
-        if "|" in name
-    }
     unreadable = (None, None, "no_answer")
-    assert scores == {
+    assert {
+        name: (record["score"], record["part"], record["outcome"])
+        for name, record in numbered.items()
+    } == {
         "1": (1.0, "llm_score", "right"),
         "2": unreadable,
         "3": (0.8, "llm_score", "right"),  # of several marks the last counts

@@ -45,16 +45,35 @@ def watch(server: OpenAIServer, *options: str) -> int:
     return main([command, *options, *rest, f"--bench-api-base={server.url}"])
 
 
-def test_a_canary_with_too_few_questions_asks_nothing(
-    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--canary", "5"), "the canary has 5 questions, and a watch needs 10"),
+        (("--repeats", "1"), "--repeats at least 2"),
+        (("--show",), "has no reference yet"),
+    ],
+)
+def test_options_that_cannot_be_asks_nothing(
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
 ) -> None:
-    command, *rest = OPTIONS
-    words = [*rest, f"--bench-api-base={server.url}"]
-    words[words.index("12")] = "5"
-    assert main([command, "--yes", *words]) == 2
-    assert "the canary has 5 questions, and a watch needs 10" in capsys.readouterr().err
+    words = [*OPTIONS[: OPTIONS.index("--")], "--yes", *options]
+    words += [*OPTIONS[OPTIONS.index("--") :], f"--bench-api-base={server.url}"]
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
     assert server.calls == 0
     assert not (tmp_path / "watch.jsonl").exists()
+
+
+def test_a_project_that_cannot_run_is_named(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_tables.py").write_text("import nothing_like_it\n", encoding="utf-8")
+    assert watch(server) == 2
+    assert "ERROR test_tables.py" in capsys.readouterr().err
 
 
 def test_a_reference_and_its_looks(
@@ -102,19 +121,6 @@ def test_no_reference_and_no_key(
     message = capsys.readouterr().err
     assert "no reference: only 0 of 12 cases answered by every repeat (auth)" in message
     assert not (tmp_path / "watch.jsonl").exists()
-
-
-def test_a_project_that_cannot_run_and_options_that_cannot_be(
-    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "test_tables.py").write_text("import nothing_like_it\n", encoding="utf-8")
-    assert watch(server) == 2
-    assert "ERROR test_tables.py" in capsys.readouterr().err
-    assert watch(server, "--yes") == 2
-    assert main(["watch", "--repeats", "1"]) == 2
-    assert "--repeats at least 2" in capsys.readouterr().err
-    assert main(["watch", "--show"]) == 2
-    assert "has no reference yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

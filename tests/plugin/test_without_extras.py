@@ -22,11 +22,8 @@ def without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def test_a_metric_whose_package_is_missing_is_refused_before_a_call(without: Bench) -> None:
-    conftest = without.path / "conftest.py"
-    text = conftest.read_text("utf-8")
-    assert 'metric = "exact_match"' in text
     without.run("--model=echo/any", "--bench-limit=1", results="first").assert_outcomes(passed=1)
-    conftest.write_text(text.replace('metric = "exact_match"', 'metric = "f1_strings"'), "utf-8")
+    without.adapt(('metric = "exact_match"', 'metric = "f1_strings"'))
     result = without.run("--model=echo/any", "--bench-limit=1", results="second")
     assert result.ret == 4
     result.stderr.fnmatch_lines(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -9,9 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
+from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.starter.starter import Starter
@@ -181,33 +186,38 @@ def environment(key: str | None) -> dict[str, str]:
     return clean if key is None else clean | {"OPENAI_API_KEY": key}
 
 
-def start_pytest(
+def _prepared(
     folder: Path,
     *arguments: str,
     api_base: str | None = None,
     model: str = MODEL,
     count: int = 1,
-    key: str | None = KEY,
     suite: str = SUITE,
     page: bool = False,
-) -> Process:
-    """Start pytest over `count` cases: one example each, in one format."""
-    plain = model.startswith("plain/")
+) -> list[str]:
+    """Write a suite; return pytest's arguments for `count` cases, one for each example."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "test_suite.py").write_text(suite, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model", model]
+    command = ["-p", "no:cacheprovider", "--model", model]
     command += ["--bench-limit", str(count), "--bench-shots", "0", "--bench-results", "run"]
     command += ["--bench-serializer", "csv", "--bench-perturbation", "none"]
     command += ["--bench-api-base", api_base] if api_base is not None else []
     command += ["--bench-store", "answers"] + ([] if page else ["--bench-no-page"])
-    command += ["-p", "tests.support.plain_model"] if plain else []
+    command += ["-p", "tests.support.plain_model"] if model.startswith("plain/") else []
+    return [*command, *arguments]
+
+
+def start_pytest(folder: Path, *arguments: str, key: str | None = KEY, **options: Any) -> Process:
+    """Start pytest in a process of its own; the options are those of `_prepared`."""
+    command = [sys.executable, "-m", "pytest", *_prepared(folder, *arguments, **options)]
+    path = {"PYTHONPATH": str(ROOT)} if "tests.support.plain_model" in command else {}
     log = folder / "output.txt"
     with log.open("wb") as stream:
         popen = subprocess.Popen(
-            [*command, *arguments],
+            command,
             cwd=folder,
-            env=environment(key) | ({"PYTHONPATH": str(ROOT)} if plain else {}),
+            env=environment(key) | path,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
@@ -219,11 +229,50 @@ def start_pytest(
 def run_pytest(
     folder: Path, server: OpenAIServer | str | None, *arguments: str, **options: Any
 ) -> Run:
-    """Run pytest to its end, and search its output and files for the key."""
-    api_base = server.url if isinstance(server, OpenAIServer) else server
-    with start_pytest(folder, *arguments, api_base=api_base, **options) as process:
-        run = process.wait()
-    for path in sorted(folder.rglob("*")):
+    """Run pytest in a process of its own, and search its output and files for the key."""
+    with start_pytest(folder, *arguments, api_base=_address(server), **options) as process:
+        return _without_key(process.wait())
+
+
+def run_inside(
+    folder: Path,
+    server: OpenAIServer | str | None,
+    *arguments: str,
+    key: str | None = KEY,
+    **options: Any,
+) -> Run:
+    """Run pytest in this process, to its end; its calls are made in other processes.
+
+    Not for tests of the process itself, of its path, or of signals. Workers do not see changes of
+    the path that the test makes.
+    """
+    words = _prepared(folder, *arguments, api_base=_address(server), **options)
+    output = io.StringIO()
+    snapshots = (SysModulesSnapshot(lambda name: not _is_below(name, folder)), SysPathsSnapshot())
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(output):
+        patch.chdir(folder)
+        for name in os.environ.keys() - environment(key).keys():
+            patch.delenv(name)
+        for name, value in environment(key).items():
+            patch.setenv(name, value)
+        code = int(pytest.main(words))
+    for snapshot in snapshots:
+        snapshot.restore()
+    (folder / "output.txt").write_text(output.getvalue(), "utf-8", "backslashreplace")
+    return _without_key(Run(folder, code, output.getvalue()))
+
+
+def _is_below(name: str, folder: Path) -> bool:
+    """Return whether a module is a file of the folder."""
+    return str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder))
+
+
+def _address(server: OpenAIServer | str | None) -> str | None:
+    return server.url if isinstance(server, OpenAIServer) else server
+
+
+def _without_key(run: Run) -> Run:
+    for path in sorted(run.folder.rglob("*")):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), f"the API key is in {path}"
     return run

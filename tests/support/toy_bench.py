@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,8 @@ def test_toy(case, answer):
     assert_exact_match(case, answer)
 """
 
+SCORED = SUITE.replace("assert_exact_match", "assert_score")
+
 ADA = ["ada", "How old is Ada?", ["36"]]
 BO = ["bo", "How old is Bo?", ["41"]]
 CY = ["cy", "How old is Cy?", ["12"]]
@@ -154,11 +157,18 @@ class Bench:
         """Set the toy datasets: by name, rows of id, question and answers."""
         (self.path / "toy.json").write_text(json.dumps(datasets), encoding="utf-8")
 
+    def adapt(self, *changes: tuple[str, str], add: str = "") -> None:
+        """Replace texts of the conftest, all of which it contains, and add lines at its end."""
+        conftest = self.path / "conftest.py"
+        text = conftest.read_text("utf-8")
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        conftest.write_text(text + add, encoding="utf-8")
+
     def without_metric(self) -> None:
         """Let the toy dataset declare no metric."""
-        conftest = self.path / "conftest.py"
-        text = conftest.read_text("utf-8").replace('    metric = "exact_match"\n', "")
-        conftest.write_text(text, encoding="utf-8")
+        self.adapt(('    metric = "exact_match"\n', ""))
 
     def suite(self, source: str = SUITE, name: str = "test_suite.py") -> Path:
         path = self.path / name
@@ -173,7 +183,9 @@ class Bench:
 
     def run(self, *arguments: str, results: str = "run") -> pytest.RunResult:
         """Run pytest in this process, by default with one configuration."""
-        return self._run(self.pytester.runpytest_inprocess, arguments, results)
+        # As in a process of its own, Ctrl-C ends only this run.
+        run = partial(self.pytester.runpytest_inprocess, no_reraise_ctrlc=True)
+        return self._run(run, arguments, results)
 
     def run_apart(self, *arguments: str, results: str = "run") -> pytest.RunResult:
         """Run pytest in a separate process, for xdist and for changes to the process itself."""
