@@ -128,6 +128,8 @@ def test_a_budget_stops_a_registered_provider(slow):
     result = run(slow, "slow/any", *GRID, "--bench-max-cost=0.05")
     assert len(logged_calls(slow)) == 5
     assert slow.facts()["cost_usd"] == pytest.approx(0.05)
+    reasons = [record["reason"] for record in slow.records()]
+    assert (reasons.count(None), reasons.count("budget")) == (5, 19)
     assert any("the budget of 0.05 USD is spent" in line for line in result.outlines)
     assert any("the price comes with each reply" in line for line in result.outlines)
 
@@ -135,7 +137,8 @@ def test_a_budget_stops_a_registered_provider(slow):
 def test_a_budget_stops_when_a_reply_has_no_price(slow):
     result = run(slow, "slow/free", *GRID, "--bench-max-cost=0.05")
     assert len(logged_calls(slow)) == 1
-    assert any("the price of an answer is unknown" in line for line in result.outlines)
+    [line] = [line for line in result.outlines if "the price of an answer is unknown" in line]
+    assert "--bench-max-cost" in line
 
 
 def test_an_exception_in_a_provider_loses_its_case_and_names_the_line(slow):

@@ -17,8 +17,9 @@ import pytest
 
 from tests.support.faults import TRANSIENT, Faulty
 from tests.support.matrix import FULL, reduced
-from tests.support.openai_server import Behaviour, OpenAIServer, error, hang, text
+from tests.support.openai_server import Behaviour, OpenAIServer, error, hang
 from tests.support.runs import LITELLM, MODEL, Run, Script, run_pytest, start_pytest
+from tests.support.toy_bench import Bench
 
 pytestmark = pytest.mark.slow
 
@@ -115,19 +116,6 @@ def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
     assert "Traceback" not in run.output
 
 
-def test_a_fault_of_single_cases_in_all_calls_does_not_end_the_run(tmp_path: Path) -> None:
-    count = 30  # more than the faults in a row that stop a run
-    with OpenAIServer(lambda _: text("", finish_reason="content_filter")) as server:
-        run = run_pytest(tmp_path, server, count=count)
-        assert server.calls == count
-    assert run.exit_code == 1, run.output
-    assert [(r.outcome, r.reason) for r in run.records.values()] == [
-        ("no_answer", "content_filter")
-    ] * count
-    assert run.facts["status"] == "complete"
-    assert "stopped after" not in run.output
-
-
 @pytest.mark.parametrize("workers", reduced("02", "1"))
 def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     tmp_path: Path, workers: str
@@ -203,21 +191,17 @@ def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str)
 # The engine.
 
 
-@pytest.mark.parametrize(
-    "arguments", reduced([("-n", "0"), ("-n", "2"), ("--bench-plan",)], ("-n", "1"))
-)
 def test_an_engine_that_does_not_start_is_reported_in_one_line(
-    tmp_path: Path, arguments: tuple[str, ...]
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "conftest.py").write_text(
-        "from pytest_tablebench.executors.local import _engine\n_engine.BROKER = 'there.is.none'\n",
-        encoding="utf-8",
-    )
-    run = run_pytest(tmp_path, "http://127.0.0.1:9/v1", *arguments)
-    assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
-    [line] = [line for line in run.output.splitlines() if "ERROR" in line]
-    assert line.startswith("ERROR: the process for model calls did not start: ")
-    assert line.endswith("No module named 'there')")
+    monkeypatch.setattr("pytest_tablebench.executors.local._engine.BROKER", "there.is.none")
+    options = ("--model=openai/test-model", "--bench-api-base=http://127.0.0.1:9/v1")
+    for extra in ([], ["--bench-plan"]):
+        result = bench.run(*options, *extra)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        [line] = [line for line in result.errlines if line]
+        assert line.startswith("ERROR: the process for model calls did not start: ")
+        assert line.endswith("No module named 'there')")
 
 
 ENDING = """
