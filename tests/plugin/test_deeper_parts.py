@@ -68,8 +68,7 @@ def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) 
 
 
 @pytest.mark.parametrize(
-    ("option", "workers"),
-    [("dataset", []), ("threshold", []), ("gate", []), ("gate", ["-n1"])],
+    ("option", "workers"), [("dataset", []), ("threshold", []), ("gate", ["-n1"])]
 )
 def test_an_unregistered_name_is_refused(deep: Bench, option: str, workers: list[str]) -> None:
     run = deep.run_apart if workers else deep.run

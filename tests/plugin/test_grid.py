@@ -82,7 +82,6 @@ def test_a_dataset_may_declare_its_grid(bench):
     ("line", "message"),
     [
         ('serializers = ("cvs",)', "unknown serializer 'cvs'; did you mean 'csv'"),
-        ('perturbations = ("nome",)', "unknown perturbation 'nome'; did you mean 'none'"),
         ('perturbations = ("truncate_rows[rows=1]",)', "unknown argument 'rows'"),
     ],
 )
