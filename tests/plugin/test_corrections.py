@@ -42,7 +42,7 @@ def test_records_have_both_scores(toys: Bench) -> None:
     toys.run(model, results="plain")
     # The option may be in an ini file, and xdist changes nothing.
     toys.pytester.makeini("[pytest]\nbench_corrections = gold.csv\n")
-    result = toys.run_apart(model, "-n1")
+    result = toys.run(model, "-n1")
     result.assert_outcomes(passed=2, failed=2)  # as the published gold says
     records = {record["example_id"]: record for record in toys.records()}
     assert {name: record["score"] for name, record in records.items()} == {

@@ -60,7 +60,7 @@ def test_an_option_may_name_a_part_of_a_deeper_conftest(deep: Bench, option: str
 
 def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) -> None:
     options = [*GIVEN.values(), "--bench-gate-point"]
-    result = deep.run_apart("--model=echo/any", *options, "suites", "-n1")
+    result = deep.run("--model=echo/any", *options, "suites", "-n1")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     [gate] = deep.facts()["gates"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -88,14 +89,8 @@ class GateBench(Bench):
         return [case_id for case_id, _ in self.calls("asked")]
 
     def way(self, workers: int) -> Callable[..., pytest.RunResult]:
-        """Run in this process for 0 workers, else in separate processes."""
-        if not workers:
-            return self.run
-
-        def run(*arguments: str, **options: Any) -> pytest.RunResult:
-            return self.run_apart("-n", str(workers), *arguments, **options)
-
-        return run
+        """Run in this process, with workers of xdist unless there are 0."""
+        return partial(self.run, "-n", str(workers)) if workers else self.run
 
 
 def options(gates: Sequence[str]) -> list[str]:
