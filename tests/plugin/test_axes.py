@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from tests.support.items import collected
+from tests.support.runs import environment
 from tests.support.toy_bench import ADA, BO, SUITE, read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,22 +218,12 @@ def test_a_data_folder_outside_the_project_collects_no_other_tests(tmp_path):
         shutil.copy(ROOT / name, root)
     (root / "tests").mkdir()
     (root / "tests/test_own.py").write_text("def test_own(): pass")
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key == "PYTEST_ADDOPTS" or not key.startswith("PYTEST_")
-    }
-    command = [sys.executable, "-m", "pytest", "--bench-data=../elsewhere/data"]
+    options = ("--bench-dataset=starter", "--bench-limit=1", "--bench-serializer=csv")
+    command = [sys.executable, "-m", "pytest", "--bench-data=../elsewhere/data", *options]
     done = subprocess.run(
-        [
-            *command,
-            "--bench-dataset=starter",
-            "--bench-limit=1",
-            "--bench-serializer=csv",
-            "--bench-perturbation=none",
-        ],
+        [*command, "--bench-perturbation=none"],
         cwd=root,
-        env=environment,
+        env=environment(None),
         capture_output=True,
         text=True,
         check=False,

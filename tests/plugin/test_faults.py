@@ -41,21 +41,6 @@ def stop_line(run: Run) -> str:
 # A share of the calls.
 
 
-@pytest.mark.skipif(not FULL, reason="TABLEBENCH_FULL runs it; the next meets them too")
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_run_survives_each_fault_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None:
-    count = 240 if FULL else 120
-    faulty = Faulty(count, 0.1, grouped=True)
-    with OpenAIServer(faulty) as server:
-        options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "8")
-        run = run_pytest(tmp_path, server, *options, count=count, model=LITELLM)
-        assert server.repeated == []
-        assert server.calls == count + faulty.happened.total()
-    check_all_right(run, count)
-    assert faulty.happened.keys() == TRANSIENT.keys()
-    assert run.facts["calls_repeated"] == faulty.happened.total()
-
-
 @pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
     count = 240 if FULL else 60
@@ -68,7 +53,7 @@ def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, work
         assert server.max_in_flight <= 32
     check_all_right(run, count)
     assert faulty.happened.total() >= 0.25 * server.calls
-    assert len(faulty.happened) >= 8
+    assert len(faulty.happened) >= (len(TRANSIENT) if FULL else 8)
 
 
 # All calls.
