@@ -76,8 +76,7 @@ ARGUMENTS = [[], REVERSED, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadg
 @pytest.mark.parametrize("arguments", reduced(ARGUMENTS, RANDOM, EACH), ids=" ".join)
 def test_order_workers_and_reruns_do_not_change_records(two, arguments):
     seed = ["--randomly-seed=3"] if "randomly" in arguments else []
-    run = two.run_apart if "-p" in arguments or "-n" in arguments else two.run
-    result = run(MODEL, "--junitxml=junit.xml", *seed, *arguments)
+    result = two.run(MODEL, "--junitxml=junit.xml", *seed, *arguments)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert len(two.records()) == 4
     assert verdicts(two) == EXPECTED

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.support.items import STARTER, collected, ids
+from tests.support.items import STARTER, ids
 from tests.support.toy_bench import SUITE
 
 MARKED = """
@@ -59,10 +59,6 @@ def test_several_models_are_in_ids_and_have_a_folder_each(bench):
         assert record["model"] == f"echo/{name}"
         assert record["case_id"] == f"toy/ada/html/none/echo-{name}"
         assert bench.facts(f"run/echo-{name}")["model"] == f"echo/{name}"
-
-
-def test_one_model_is_not_in_ids(bench):
-    assert collected(bench, "--bench-limit=1", "--model=echo/one") == ["ada-html-none"]
 
 
 def test_models_with_the_same_short_name_have_folders_of_their_own(bench):
