@@ -118,6 +118,7 @@ def test_a_gate_against_a_baseline_with_few_equal_answers_is_undecided() -> None
     both = [stand_in(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
     verdict = judge_run(both[0], parse_gates(["d.performance >= baseline"]), both[1])
     assert (states(verdict), verdict.gates[0].identical) == (["undecided"], True)
+    assert any("Without a margin" in note for note in verdict.gates[0].notes)
 
 
 def test_a_stopping_rule_reports_the_cases_and_cost_it_saved() -> None:

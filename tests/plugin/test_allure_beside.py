@@ -35,10 +35,10 @@ def test_labelled(case):
 """
 
 
-@pytest.mark.parametrize("workers", reduced("02", "2"))
+@pytest.mark.parametrize("workers", reduced("02", "1"))
 def test_allure_pytest_writes_only_tests_without_a_case(bench: Bench, workers: str) -> None:
     bench.suite(SUITE)
-    result = bench.run_apart("--model=echo/m", "--alluredir=allure", "-n", workers)
+    result = bench.run("--model=echo/m", "--alluredir=allure", "-n", workers)
     result.assert_outcomes(passed=6, failed=2)
     folder = bench.path / "allure"
     ours = {history_id(f"toy/{example}/html/none") for example in ("ada", "bo", "cy")}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,25 +9,6 @@ import pytest
 from pytest_tablebench.results import Record, read_facts, read_records
 from tests.support import upstream
 
-SUITE = """
-import pytest
-
-from pytest_tablebench.running.assertions import (
-    assert_accuracy,
-    assert_exact_match,
-    assert_token_f1,
-)
-
-
-@pytest.mark.tablebench("wikitq")
-def test_wikitq(case, answer):
-    assert_token_f1(case, answer)
-
-
-@pytest.mark.tablebench("tabfact")
-def test_tabfact(case, answer):
-    assert_accuracy(case, answer)
-"""
 PULLS = {
     "wikitq": "tablebench pull wikitq --bench-data",
     "tabfact": "tablebench pull tabfact --bench-data",
@@ -44,7 +23,7 @@ class Place:
         self.root = pytester.path
         self.data = self.root / "data"
         self.data.mkdir()
-        pytester.makepyfile(SUITE)
+        pytester.makepyfile(upstream.SUITE)
         (self.root / "gull.jsonl").write_text('{"default": "Gull"}\n', encoding="utf-8")
 
     def wikitq(self, **files: object) -> Path:
@@ -75,17 +54,13 @@ def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(pytester)
 
 
-def outcomes(result: pytest.RunResult) -> dict[str, int]:
-    return result.parseoutcomes()
-
-
 # Missing data
 
 
 def test_a_missing_dataset_is_skipped_and_its_pull_command_named(place: Place) -> None:
     place.wikitq()
     result = place.run()
-    assert outcomes(result) == {"passed": 1, "failed": 1, "skipped": 1}
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1, "skipped": 1}
     [line] = [line for line in result.outlines if line.startswith("tabfact: skipped")]
     assert PULLS["tabfact"] in line
     assert str(place.data / "tabfact") in line
@@ -94,7 +69,7 @@ def test_a_missing_dataset_is_skipped_and_its_pull_command_named(place: Place) -
 
 def test_without_data_no_case_runs_and_no_run_folder_is_made(place: Place) -> None:
     result = place.run("-rs")
-    assert outcomes(result) == {"skipped": 2}
+    assert result.parseoutcomes() == {"skipped": 2}
     for dataset, command in PULLS.items():
         [line] = [line for line in result.outlines if line.startswith(f"{dataset}: skipped")]
         assert command in line
@@ -102,81 +77,39 @@ def test_without_data_no_case_runs_and_no_run_folder_is_made(place: Place) -> No
     assert not (place.root / "run").exists()
 
 
-@pytest.mark.parametrize("dataset", PULLS)
-def test_a_missing_dataset_named_by_the_option_is_an_error(place: Place, dataset: str) -> None:
-    result = place.run("--bench-dataset", dataset)
+def test_a_missing_dataset_named_by_the_option_is_an_error(place: Place) -> None:
+    result = place.run("--bench-dataset", "wikitq")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     output = result.stdout.str()
-    assert f"test_{dataset}: no data in {place.data / dataset}" in output
-    assert PULLS[dataset] in output
+    assert f"test_wikitq: no data in {place.data / 'wikitq'}" in output
+    assert PULLS["wikitq"] in output
     assert "Traceback" not in output
     assert not (place.root / "run" / "records.jsonl").exists()
 
 
-def test_a_missing_data_folder_is_a_usage_error(place: Place) -> None:
-    result = place.run("--bench-data", "nowhere")
+@pytest.mark.parametrize(
+    ("name", "words"), [("nowhere", "nowhere"), ("gull.jsonl", "is not a folder")]
+)
+def test_a_missing_data_folder_is_a_usage_error(place: Place, name: str, words: str) -> None:
+    result = place.run("--bench-data", name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--bench-data" in result.stderr.str()
-    assert "nowhere" in result.stderr.str()
-
-
-def test_a_data_folder_that_is_a_file_is_a_usage_error(place: Place) -> None:
-    result = place.run("--bench-data", "gull.jsonl")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is not a folder" in result.stderr.str()
+    assert words in result.stderr.str()
 
 
 # Foreign or damaged data
 
 
-@pytest.mark.parametrize(
-    ("gone", "dataset"),
-    [
-        ("wikitq/data/random-split-1-train.tsv", "wikitq"),
-        ("wikitq/data/pristine-unseen-tables.tsv", "wikitq"),
-        ("tabfact/tokenized_data/test_examples.json", "tabfact"),
-    ],
-)
-def test_a_dataset_that_lacks_a_file_is_an_error(place: Place, gone: str, dataset: str) -> None:
-    place.wikitq()
-    place.tabfact()
-    (place.data / gone).unlink()
-    result = place.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    [line] = [line for line in result.outlines if f"test_{dataset}: " in line and "lacks" in line]
-    assert gone.partition("/")[2] in line
-    assert "half copied" in line
-    assert PULLS[dataset] in line
-    assert "Traceback" not in result.stdout.str()
-
-
-def test_the_folder_of_another_dataset_is_an_error(place: Place) -> None:
-    upstream.tabfact(place.data / "wikitq")
+def test_a_dataset_that_lacks_a_file_is_an_error(place: Place) -> None:
+    name = "data/random-split-1-train.tsv"
+    (place.wikitq() / name).unlink()
     place.tabfact()
     result = place.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*test_wikitq: * lacks *another dataset's folder*"])
-
-
-def test_an_unexpected_header_line_is_an_error(place: Place) -> None:
-    place.wikitq(header="id\tquestion\ttable\tanswer")
-    result = place.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*pristine-unseen-tables.tsv: the first line must be id utter*"])
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ('{"1-1.html.csv": [["a"', "*test_examples.json: not valid JSON*fetch the file again*"),
-        ([1], "*test_examples.json: must contain an object*not a list*is this TabFact*"),
-    ],
-)
-def test_damaged_json_is_an_error(place: Place, content: object, words: str) -> None:
-    place.tabfact(test=content)
-    result = place.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([words])
+    [line] = [line for line in result.outlines if "test_wikitq: " in line and "lacks" in line]
+    assert f"lacks {name} " in line
+    assert "it is half copied, or another dataset's folder" in line
+    assert PULLS["wikitq"] in line
     assert "Traceback" not in result.stdout.str()
 
 
@@ -194,6 +127,7 @@ BAD = [
     "q-2\tWhich?\tcsv/1-csv/1.csv",
     "\tWhich?\tcsv/1-csv/1.csv\tGull",
     "q-1\tWhich?\tcsv/1-csv/1.csv\tGull",
+    "q-7\tWhich?\tcsv/\x1b[31mred.csv\tGull",
     "q-3\tWhich?\tcsv/1-csv/99.csv\tGull",
     "q-4\tWhich?\t../../etc/passwd\tGull",
     "q-5\tWhich?\tcsv/9-csv/latin.csv\tGull",
@@ -208,7 +142,7 @@ def test_bad_rows_are_reported_and_the_other_rows_run(place: Place) -> None:
         tables={"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""},
     )
     result = place.run("--bench-dataset", "wikitq")
-    assert outcomes(result) == {"passed": 1, "failed": 1, "deselected": 1}
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1, "deselected": 1}
     assert [record.example_id for record in place.records] == ["q-1", "q-2"]
     problems = place.problems("wikitq")
     assert len(problems) == len(BAD)
@@ -218,29 +152,14 @@ def test_bad_rows_are_reported_and_the_other_rows_run(place: Place) -> None:
         assert problem.startswith(f"data/pristine-unseen-tables.tsv, row {number}, field '")
     output = result.stdout.str()
     assert f"wikitq: {len(BAD)} bad rows left out:" in output
-    assert "  ... and 2 more (all of them in run.json)" in output
+    assert "  ... and 3 more (all of them in run.json)" in output
+    assert "\x1b" not in output
     for problem in problems[:5]:
-        assert problem in output
+        assert problem.replace("\x1b", r"\x1b") in output
 
 
 def _row(problem: str) -> int:
     return int(problem.split(", row ")[1].split(",")[0])
-
-
-def test_a_bad_entry_of_tabfact_is_left_out(place: Place) -> None:
-    place.tabfact(
-        test={
-            "1-1.html.csv": [["gull is older than tern"], [1], ""],
-            "1-2.html.csv": [["the lower mill has 3 wheels"], [1, 0], ""],
-        }
-    )
-    result = place.run("--bench-dataset", "tabfact")
-    assert outcomes(result) == {"failed": 1, "deselected": 1}
-    assert "tabfact: 1 bad row left out:" in result.stdout.str()
-    [problem] = place.problems("tabfact")
-    assert problem == (
-        "tokenized_data/test_examples.json, row 2, field 'labels': 2 for 1 statements"
-    )
 
 
 def test_bad_rows_of_the_demonstration_pool_are_recorded(place: Place) -> None:
@@ -249,15 +168,6 @@ def test_bad_rows_of_the_demonstration_pool_are_recorded(place: Place) -> None:
     place.run("--bench-dataset", "wikitq")
     [problem] = place.problems("wikitq")
     assert problem.startswith("data/random-split-1-train.tsv, row 4, field 'context': ")
-
-
-def test_escape_codes_in_a_dataset_never_reach_the_terminal(place: Place) -> None:
-    place.wikitq(
-        test=[*upstream.WIKITQ_TEST, "q-3\tWhich?\tcsv/\x1b[31mred.csv\tGull"],
-    )
-    result = place.run("--bench-dataset", "wikitq")
-    assert "1 bad row left out" in result.stdout.str()
-    assert "\x1b" not in result.stdout.str()
 
 
 # Odd tables
@@ -281,66 +191,10 @@ def test_a_table_that_some_formats_cannot_show_has_no_answer_in_these(place: Pla
             assert (record.reason, record.score) == ("unusable_table", None)
         else:
             assert (record.outcome, record.score) == ("right", 1.0)
-    assert outcomes(result) == {
+    assert result.parseoutcomes() == {
         "passed": 5,
         "errors": 2,
         "deselected": 1,
     }
     assert "no answer by reason: unusable_table 2" in result.stdout.str()
     assert "csv/9-csv/ragged.tsv" in result.stdout.str()
-
-
-@pytest.mark.parametrize(
-    "table", ["Ship\tShip\nGull\tTern\n", "Ship\tYear\n", 'Ship\tYear\n"Gull\\nand Tern"\t1901\n']
-)
-def test_odd_tables_do_not_break_a_run(place: Place, table: str) -> None:
-    place.wikitq(
-        test=["q-1\tWhich?\tcsv/9-csv/odd.csv\tGull", upstream.WIKITQ_TEST[1]],
-        tables={"csv/9-csv/odd.tsv": table},
-    )
-    place.run(
-        "--bench-dataset", "wikitq",
-        "--bench-perturbation", "none,shuffle_rows,shuffle_cols,transpose,insert_empty_rows",
-        grid="html,csv,json,markdown,indexed_row_major,df,concat",
-    )  # fmt: skip
-    records = place.records
-    assert len(records) == 2 * 35
-    assert {record.reason for record in records} <= {None, "unusable_table"}
-    sound = [record for record in records if record.example_id == "q-2"]
-    assert {record.outcome for record in sound} == {"wrong"}
-    lost = Counter(record.perturbation for record in records if record.reason is not None)
-    # All formats except csv refuse a table without rows. Inserted rows and transposed columns count
-    # as rows.
-    without_rows = table.count("\n") == 1
-    assert lost == ({"none": 6, "shuffle_rows": 6, "shuffle_cols": 6} if without_rows else {})
-    assert {record.serializer for record in records if record.reason is None} == {
-        record.serializer for record in sound
-    }
-
-
-@pytest.mark.parametrize("target", ["None", "NaN", "NA"])
-def test_words_for_missing_values_are_read_as_answers(place: Place, target: str) -> None:
-    (place.root / "gull.jsonl").write_text(json.dumps({"default": target}), encoding="utf-8")
-    place.wikitq(
-        test=[f"q-1\tWhich?\tcsv/1-csv/1.csv\t{target}"],
-        train=[f"t-1\tWhat?\tcsv/1-csv/1.csv\t{target}"],
-    )
-    assert outcomes(place.run("--bench-dataset", "wikitq")) == {"passed": 1, "deselected": 1}
-    [record] = place.records
-    assert (list(record.references), record.prediction) == ([target], [target])
-
-
-def test_more_shots_than_the_pool_has_are_reported_once(place: Place) -> None:
-    place.wikitq()
-    result = place.run("--bench-dataset", "wikitq", "--bench-shots", "3")
-    assert result.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
-    note = "wikitq: prompts show at most 2 demonstrations, not 3: the pool has no more"
-    assert result.outlines.count(note) == 1
-
-
-def test_notes_are_of_the_datasets_that_are_asked(place: Place) -> None:
-    place.wikitq()
-    place.tabfact()
-    result = place.run("-k", "test_tabfact", "--bench-shots", "30")
-    notes = [line for line in result.outlines if "the pool has no more" in line]
-    assert [note.partition(":")[0] for note in notes] == ["tabfact"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
+from tests.plugin.test_schemas import validator
 from tests.support.batch_server import Answer, BatchServer
+from tests.support.items import STARTER
 from tests.support.own_folders import write_folder
-from tests.support.runs import Script, right, run_pytest
+from tests.support.runs import Script, right
 from tests.support.toy_bench import Bench
 
 COUNT = 3
@@ -21,7 +21,13 @@ THOUGHTS = "<think>\nOr is it 7?\n</think>\n\n"
 GATE = "--bench-gate=starter.pass_rate >= 0.1"
 
 
-def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+
+
+def test_repeating_the_command_finishes_a_run_by_batches(bench: Bench) -> None:
+    bench.suite(STARTER)
     script = Script(COUNT)
 
     def answer(body: dict[str, Any]) -> str:
@@ -29,50 +35,45 @@ def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None
         assert number is not None
         return f"{THOUGHTS * number}{right(script.examples[number])}"
 
-    def run(url: str, *options: str) -> Any:
-        options = ("--bench-executor=batch", "--bench-fresh", GATE, *options)
-        return run_pytest(tmp_path / "batch", url, *options, model=MODEL, count=COUNT)
+    def run(url: str, *options: str) -> pytest.RunResult:
+        start = bench.run_apart if "-n1" in options else bench.run
+        return start(
+            *("--bench-executor=batch", "--bench-fresh", "--bench-store=answers", GATE),
+            *(f"--bench-limit={COUNT}", "--bench-shots=0", f"--bench-api-base={url}"),
+            *(f"--model={MODEL}", *options),
+        )
 
     with BatchServer(answer) as server:
+        refused = run(server.url, "--bench-max-cost=0.0000001", "--bench-store=other")
+        assert refused.ret == 12
+        output = refused.stdout.str()
+        assert "3 requests not submitted: --bench-max-cost does not cover more" in output
+        assert "goes on" not in output
+        assert server.asked == []
         first = run(server.url, "-n1")
-        assert first.exit_code == 12, first.output
-        assert "3 cases wait for batches" in first.output
-        assert "undecided" in first.output
-        assert first.records == {}
-        named = json.loads((tmp_path / "batch/run/batches.json").read_text("utf-8"))
+        assert first.ret == 12
+        assert "3 cases wait for batches" in str(first.stdout)
+        assert "undecided" in str(first.stdout)
+        assert bench.records() == []
+        named = json.loads((bench.path / "run/batches.json").read_text("utf-8"))
         assert [(example["batch_id"], example["requests"]) for example in named["batches"]] == [
             ("batch_1", 3)
         ]
-        schema = Path(__file__).parents[2] / "docs/schemas/batches.schema.json"
-        Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(named)
+        validator("batches").validate(named)
         server.finish()
-        last = run(server.url)
-        assert last.exit_code == 0, last.output
+        assert run(server.url).ret == 0
         assert len(server.asked) == len(set(server.asked)) == COUNT
-    assert last.facts["calls_paid"] == COUNT
-    assert abs(last.facts["cost_usd"] - COUNT * 7.8e-5) < 1e-12
-    assert list((tmp_path / "batch/answers/batches").glob("*.json")) == []
-    answers = {key: (example.outcome, example.raw) for key, example in last.by_number.items()}
+    facts = bench.facts()
+    assert (facts["calls_paid"], facts["cost_usd"]) == (COUNT, pytest.approx(COUNT * 7.8e-5))
+    assert list((bench.path / "answers/batches").glob("*.json")) == []
+    answers = {row["example_id"]: (row["outcome"], row["raw"]) for row in bench.records()}
     assert answers == {
         example.id: ("right", f"{THOUGHTS * number}{right(example)}")
         for number, example in enumerate(script.examples)
     }
 
 
-def test_a_request_that_the_budget_does_not_cover_is_named(tmp_path: Path) -> None:
-    options = ("--bench-executor=batch", "--bench-max-cost=0.0000001")
-    with BatchServer(lambda _: "never asked") as server:
-        run = run_pytest(tmp_path / "batch", server.url, *options, model=MODEL, count=1)
-        assert server.asked == []
-    assert run.exit_code == 12, run.output
-    assert "1 case waits for batches" in run.output
-    assert "1 request not submitted: --bench-max-cost does not cover more" in run.output
-    assert "goes on" not in run.output
-
-
-def test_each_turn_with_tools_is_a_batch(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-
+def test_each_turn_with_tools_is_a_batch(bench: Bench) -> None:
     def answer(body: dict[str, Any]) -> Answer:
         result = body["messages"][-1]
         if result["role"] != "tool":
@@ -89,14 +90,14 @@ def test_each_turn_with_tools_is_a_batch(bench: Bench, monkeypatch: pytest.Monke
     write_folder(bench.path / "shop", {"prices.csv": prices, "questions.csv": questions})
     with BatchServer(answer) as server:
         options = (
-            *("--pyargs", "pytest_tablebench.suites.test_own", "-pno:randomly"),
+            *("--pyargs", "pytest_tablebench.suites.test_own"),
             *("--bench-data=shop", "--bench-dataset=shop", "--bench-strategy=tools"),
             *("--bench-executor=batch", "--bench-store=store", f"--model={MODEL}"),
             f"--bench-api-base={server.url}",
         )
         codes = []
         for _ in range(3):
-            codes.append(bench.run_apart(*options).ret)
+            codes.append(bench.run(*options).ret)
             server.finish()
         assert codes == [12, 12, 0]
         assert [len(batch.rows) for batch in server.batches] == [1, 1]

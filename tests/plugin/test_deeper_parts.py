@@ -60,7 +60,7 @@ def test_an_option_may_name_a_part_of_a_deeper_conftest(deep: Bench, option: str
 
 def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) -> None:
     options = [*GIVEN.values(), "--bench-gate-point"]
-    result = deep.run_apart("--model=echo/any", *options, "suites", "-n1")
+    result = deep.run("--model=echo/any", *options, "suites", "-n1")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     [gate] = deep.facts()["gates"]
@@ -68,8 +68,7 @@ def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) 
 
 
 @pytest.mark.parametrize(
-    ("option", "workers"),
-    [("dataset", []), ("threshold", []), ("gate", []), ("gate", ["-n1"])],
+    ("option", "workers"), [("dataset", []), ("threshold", []), ("gate", ["-n1"])]
 )
 def test_an_unregistered_name_is_refused(deep: Bench, option: str, workers: list[str]) -> None:
     run = deep.run_apart if workers else deep.run

@@ -12,12 +12,12 @@ import pytest
 
 from pytest_tablebench import read_run
 from pytest_tablebench.claims.compare import compare_runs
-from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import Run, Script, right, run_pytest
+from tests.support.toy_bench import Bench
 
 COUNT = 6
 REASONS = "openai/o3-mini"
@@ -189,25 +189,6 @@ def test_stored_answers_give_the_same_records(axis: Axis) -> None:
     assert len(comparison.configurations) == len(EFFORTS)
 
 
-def test_shards_of_several_efforts_are_merged(axis: Axis) -> None:
-    share = "--bench-store=../0/answers"
-    parts = [
-        run_pytest(
-            *(axis.folder / f"shard{number}", axis.server),
-            *(SEVERAL, share, f"--bench-shard={number}/2"),
-            count=COUNT,
-            model=REASONS,
-        )
-        for number in (1, 2)
-    ]
-    folders = [part.folder / "run" for part in parts]
-    merged = read_merge(folders).write(axis.folder / "merged").path
-    summary = json.loads((merged / "summary.json").read_text())
-    settings = summary["benchmarks"]["starter"]["efforts"]["settings"]
-    for effort, figures in settings.items():
-        assert (figures["performance"], figures["n_cases"]) == (ANSWERS[effort] / COUNT, COUNT)
-
-
 def test_the_plan_prices_each_effort_by_its_stored_answers(axis: Axis) -> None:
     planned = run_pytest(
         *(axis.folder / "3", axis.server, "--bench-plan", "--bench-store=../0/answers"),
@@ -227,13 +208,11 @@ def test_the_plan_prices_each_effort_by_its_stored_answers(axis: Axis) -> None:
     assert (rows["low"][-2], rows["high"][-2]) == ("20", "500")
 
 
-def test_efforts_that_cannot_differ_are_refused_before_a_call(axis: Axis, tmp_path: Path) -> None:
-    before = len(axis.thinker.asked)
-    options = {"count": 1, "model": "tablebench/lexical"}
-    run = run_pytest(tmp_path, axis.server, "--bench-effort=low,high", **options)
-    assert run.exit_code == 4
-    assert "takes no such axis (it does not think)" in run.output
-    assert len(axis.thinker.asked) == before
+def test_efforts_that_cannot_differ_are_refused_before_a_call(bench: Bench) -> None:
+    result = bench.run("--model=tablebench/lexical", "--bench-effort=low,high")
+    assert result.ret == 4
+    assert "takes no such axis (it does not think)" in result.stderr.str()
+    assert not (bench.path / "run").exists()
 
 
 def test_a_refused_effort_is_never_left_out(tmp_path: Path) -> None:

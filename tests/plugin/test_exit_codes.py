@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from pytest_tablebench.results import RunFolder
+from pytest_tablebench.results import RunFolder, read_records
 from tests.support.gate_bench import PLANNED, GateBench, options, outcomes
 from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST
@@ -23,14 +23,11 @@ GATES = {
 }
 PLANS = {
     "all right": outcomes(),
-    "failed": outcomes(wrong=3),
-    "errors": outcomes(unanswered=2),
     "failed and errors": outcomes(wrong=3, unanswered=2),
 }
 HOLDS = "--bench-gate=toy.performance >= 0.5"
 FAILS = "--bench-gate=toy.performance <= 0.5"
 
-BOTH_WAYS = pytest.mark.parametrize("workers", reduced([0, 2], 0, 1))
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
 """Other tests show that workers make no difference here."""
 
@@ -55,7 +52,7 @@ def once(outcome: str, *, at: int = 10) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("state", "plan"),
-    [*product(GATES, ["all right", "failed and errors"]), ("holds", "failed"), ("holds", "errors")],
+    [("holds", "failed and errors"), ("fails", "all right"), ("undecided", "failed and errors")],
 )
 def test_the_gates_set_the_exit_code(bench, state, plan):
     gate, code = GATES[state]
@@ -63,84 +60,38 @@ def test_the_gates_set_the_exit_code(bench, state, plan):
     assert (bench.states(), result.ret, bench.facts()["exit_code"]) == ([state], code, code)
 
 
-@pytest.mark.parametrize(("plan", "code"), [*zip(PLANS, [0, 1, 1, 1], strict=True)])
+@pytest.mark.parametrize(("plan", "code"), [("all right", 0), ("failed and errors", 1)])
 def test_without_gates_the_exit_code_is_that_of_pytest(bench, plan, code):
     result = bench.run(bench.model(PLANS[plan]))
     assert (result.ret, bench.facts()["exit_code"], bench.gates()) == (code, code, [])
 
 
 @pytest.mark.parametrize(
-    ("states", "code"),
-    [
-        (["holds", "undecided"], 11),
-        (["undecided", "fails", "holds"], 10),
-        (["holds", "holds"], 0),
-    ],
+    ("body", "gate", "code"), [("assert 0", HOLDS, 1), ("assert 0", FAILS, 10), ("pass", HOLDS, 0)]
 )
-def test_the_worst_gate_sets_the_exit_code(bench, states, code):
-    # Gates with the same state need different scopes: equal gates are judged once.
-    scopes = SCOPES[: len(states)]
-    pairs = zip(states, scopes, strict=True)
-    gates = [GATES[state][0].replace("toy", scope) for state, scope in pairs]
-    result = bench.run(bench.model(outcomes()), *options(gates))
-    assert (bench.states(), result.ret) == (states, code)
-
-
-SCOPES = ("toy", "toys", "all")
-
-
-@ALONE_OR_BOTH
-def test_the_worst_model_sets_the_exit_code(bench, workers):
-    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
-    result = bench.way(workers)(*models, HOLDS)
-    assert result.ret == 10
-    assert bench.states("run/plan-good") == ["holds"]
-    assert bench.states("run/plan-bad") == ["fails"]
-
-
-def test_a_failed_test_without_a_case_sets_exit_code_one(bench):
-    bench.suite("def test_other():\n    assert False\n", name="test_other.py")
-    model = bench.model(outcomes())
-    assert bench.run(model, HOLDS, results="one").ret == 1
-    assert bench.run(model, FAILS, results="two").ret == 10
-    assert bench.states("one") == ["holds"]
-
-
-def test_passed_tests_without_a_case_do_not_change_the_exit_code(bench):
-    bench.suite("def test_other():\n    pass\n", name="test_other.py")
-    assert bench.run(bench.model(outcomes(wrong=3)), HOLDS).ret == 0
+def test_a_failed_test_without_a_case_sets_exit_code_one_unless_a_gate_fails(
+    bench, body, gate, code
+):
+    bench.suite(f"def test_other():\n    {body}\n", name="test_other.py")
+    assert bench.run(bench.model(outcomes(wrong=3)), gate).ret == code
 
 
 # pytest's own exit codes.
 
 
 def test_a_run_that_x_ends_is_undecided(bench):
-    result = bench.run(bench.model(once("wrong")), "-x", HOLDS)
-    assert (result.ret, bench.states()) == (11, ["undecided"])
-    [gate] = bench.gates()
+    result = bench.run(
+        bench.model(once("wrong")), "-x", HOLDS, FAILS, "--bench-gate=all.no_answer <= 0.01"
+    )
+    assert (result.ret, bench.states()) == (11, ["undecided"] * 3)
+    gate, *_ = bench.gates()
     assert gate["reason"].startswith("the run ended before all planned cases were asked: stopping")
     assert gate["n_examples"] == 11
-    assert bench.run(bench.model(once("wrong")), "-x", results="bare").ret == 1
-
-
-def test_a_run_that_x_ends_fails_no_gate(bench):
-    result = bench.run(bench.model(once("wrong")), "-x", FAILS)
-    assert (result.ret, bench.states()) == (11, ["undecided"])
-
-
-def test_a_run_that_x_ends_at_a_missing_answer_is_undecided(bench):
-    gates = options(["all.no_answer <= 0.01"])
-    result = bench.run(bench.model(once("no answer")), "-x", *gates)
-    assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
 def test_with_x_a_failure_in_the_last_case_leaves_the_gates_decided(bench):
     result = bench.run(bench.model(once("wrong", at=29)), "-x", HOLDS)
     assert (result.ret, bench.states()) == (0, ["holds"])
-
-
-def test_with_x_and_no_failure_the_gates_are_decided(bench):
-    assert bench.run(bench.model(outcomes()), "-x", HOLDS).ret == 0
 
 
 def test_with_x_the_first_failure_interrupts_xdist(bench):
@@ -149,13 +100,14 @@ def test_with_x_the_first_failure_interrupts_xdist(bench):
     assert bench.facts()["exit_code"] == 2
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_an_interrupt_keeps_exit_code_two(bench, workers):
-    spread = ["-n", str(workers)] if workers else []
-    result = bench.run_apart(bench.model(once("interrupt", at=2)), HOLDS, *spread)
-    assert result.ret == 2
-    if bench.records():  # the worker may have recorded nothing
-        assert bench.states() == ["undecided"]
+@pytest.mark.parametrize("count", [0, 2])
+def test_an_interrupt_keeps_exit_code_two_and_the_records(bench, count):
+    with pytest.raises(KeyboardInterrupt):  # which pytester raises again
+        bench.run(bench.model(once("interrupt", at=count)), HOLDS)
+    facts = bench.facts()
+    assert (facts["exit_code"], facts["status"], bench.states()) == (2, "incomplete", ["undecided"])
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (30, count)
+    assert len(list(read_records(bench.path / "run"))) == count
 
 
 @ALONE_OR_BOTH
@@ -165,24 +117,14 @@ def test_no_collected_test_keeps_exit_code_five(bench, workers):
     assert not bench.asked()
 
 
-@ALONE_OR_BOTH
-def test_a_usage_error_keeps_exit_code_four(bench, workers):
-    result = bench.way(workers)(bench.model(outcomes()), "--bench-gate=toy.performance > 0.5")
-    assert result.ret == 4
-    assert not bench.asked()
-
-
-def test_a_collection_error_keeps_exit_code_two(bench):
+@pytest.mark.parametrize(
+    ("extra", "code"), [([], 2), (["--continue-on-collection-errors"], 1)], ids=["stop", "ignored"]
+)
+def test_a_collection_error_keeps_exit_code_two_and_an_ignored_one_sets_one(bench, extra, code):
     bench.suite("import nowhere_to_be_found\n", name="test_other.py")
-    result = bench.run(bench.model(outcomes()), HOLDS)
-    assert result.ret == 2
-    assert not bench.asked()
-
-
-def test_a_collection_error_that_is_ignored_sets_exit_code_one(bench):
-    bench.suite("import nowhere_to_be_found\n", name="test_other.py")
-    result = bench.run(bench.model(outcomes()), HOLDS, "--continue-on-collection-errors")
-    assert (result.ret, bench.states()) == (1, ["holds"])
+    assert bench.run(bench.model(outcomes()), HOLDS, *extra).ret == code
+    assert len(bench.asked()) == (30 if extra else 0)
+    assert not extra or bench.states() == ["holds"]
 
 
 def test_an_internal_error_keeps_exit_code_three(bench):
@@ -201,36 +143,23 @@ def test_an_internal_error_keeps_exit_code_three(bench):
 # A run that ends early leaves its gates undecided.
 
 
-@BOTH_WAYS
-def test_a_dead_server_leaves_the_gates_undecided(bench, workers):
-    plan = bench.model(late("stop", after=0 if workers else 10))
-    result = bench.way(workers)(plan, HOLDS, FAILS, "--bench-gate=all.no_answer <= 0.01")
+def test_a_dead_server_leaves_the_gates_undecided(bench):
+    result = bench.run(
+        bench.model(late("stop")), HOLDS, FAILS, "--bench-gate=all.no_answer <= 0.01"
+    )
     assert (result.ret, bench.states()) == (11, ["undecided"] * 3)
     assert all("stopped after 3 cases in a row" in gate["reason"] for gate in bench.gates())
     assert len(bench.records()) < 30
 
 
-def test_a_dead_server_without_gates_sets_exit_code_two(bench):
-    assert bench.run(bench.model(late("stop"))).ret == 2
-
-
 @ALONE_OR_BOTH
-def test_a_spent_budget_leaves_the_gates_undecided(bench, workers):
-    result = bench.way(workers)(bench.model(late("budget")), HOLDS, FAILS)
-    assert (result.ret, bench.states()) == (11, ["undecided"] * 2)
-    assert {gate["reason"] for gate in bench.gates()} == {
+def test_a_spent_budget_leaves_all_gates_but_that_of_the_cost_undecided(bench, workers):
+    plan = {**late("budget"), "price": 0.5}
+    result = bench.way(workers)(bench.model(plan), HOLDS, FAILS, "--bench-gate=run.cost <= 4")
+    assert (result.ret, bench.states()) == (10, ["undecided", "undecided", "fails"])
+    assert {gate["reason"] for gate in bench.gates()[:2]} == {
         "the run ended before all planned cases were asked: the budget was spent"
     }
-
-
-def test_a_spent_budget_without_gates_sets_exit_code_one(bench):
-    assert bench.run(bench.model(late("budget"))).ret == 1
-
-
-def test_a_cost_gate_fails_though_the_budget_is_spent(bench):
-    plan = {**late("budget"), "price": 0.5}
-    result = bench.run(bench.model(plan), "--bench-gate=run.cost <= 4", HOLDS)
-    assert (result.ret, bench.states()) == (10, ["fails", "undecided"])
 
 
 FULL_DISK = """
@@ -260,26 +189,19 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.parametrize(
-    ("gate", "workers"), reduced(product([HOLDS, None], [0, 2]), (HOLDS, 0), (None, 0))
+    ("gate", "room", "workers"),
+    reduced(product([HOLDS, None], [0, 5], [0, 2]), (HOLDS, 0, 0), (HOLDS, 5, 0), (None, 5, 0)),
 )
 @pytest.mark.usefixtures("disk")
-def test_a_full_disk_during_the_run_leaves_the_gates_undecided(bench, gate, workers):
-    bench.pytester.makepyfile(full=FULL_DISK.format(room=5))
+def test_a_full_disk_during_the_run_leaves_the_gates_undecided(bench, gate, room, workers):
+    bench.pytester.makepyfile(full=FULL_DISK.format(room=room))
     bench.pytester.syspathinsert()
     arguments = [bench.model(outcomes()), "-p", "full", *([gate] if gate else [])]
     result = bench.way(workers)(*arguments)
     assert result.ret == (11 if gate else 2)
-    assert len(bench.records()) == 5
+    assert len(bench.records()) == room
     assert "No space left on device" in result.stdout.str()
     assert bench.states() == (["undecided"] if gate else [])
-
-
-@pytest.mark.usefixtures("disk")
-def test_a_full_disk_before_the_first_record_leaves_the_gates_undecided(bench):
-    bench.pytester.makepyfile(full=FULL_DISK.format(room=0))
-    bench.pytester.syspathinsert()
-    result = bench.run(bench.model(outcomes()), "-p", "full", HOLDS)
-    assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
 @pytest.mark.parametrize(("gate", "code"), [(HOLDS, 11), (None, 0)], ids=["gate", "none"])

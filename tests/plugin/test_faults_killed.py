@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.results import read_facts, read_records
 from tests.support.faults import Held, comparable, engine_processes, held_run, kill, stored
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Process, Run, Script, run_pytest, until
+from tests.support.runs import MODEL, Process, Run, Script, run_pytest, until
 
 psutil = pytest.importorskip("psutil")
 
@@ -48,7 +49,7 @@ EVERY = [
 ]
 SOME = [
     ("all", "half", "0"),
-    ("pytest", "last", "0"),
+    ("pytest", "last", "2"),
     ("worker", "half", "2"),
     ("broker", "half", "0"),
 ]
@@ -61,6 +62,13 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         run = run_pytest(tmp_path_factory.mktemp("undisturbed"), server, count=COUNT)
     assert run.exit_code == 0, run.output
     return comparable(run.records)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the processes of a test an empty folder for temporary files."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
 
 
 def run_again(
@@ -99,15 +107,17 @@ def suspend_pytest(process: Process) -> list[Any]:
     return processes
 
 
+@pytest.mark.usefixtures("temporary")
 @pytest.mark.parametrize(("victim", "moment", "workers"), reduced(EVERY, *SOME))
 def test_after_a_kill_no_stored_answer_is_paid_for_again(
     tmp_path: Path, undisturbed: dict[str, Any], victim: str, moment: str, workers: str
 ) -> None:
     held = Held(COUNT, MOMENTS[moment])
     everything = {example.id for example in held.script.examples}
-    with held_run(
-        tmp_path, "-n", workers, "--bench-retries", "3", held=held, connections=CONNECTIONS
-    ) as (process, server):
+    options = ["-n", workers, "--bench-retries=3"]
+    if victim in {"worker", "caller"}:
+        options += ["--bench-gate=starter.pass_rate >= 0.01", "--bench-gate-point"]
+    with held_run(tmp_path, *options, held=held, connections=CONNECTIONS) as (process, server):
         in_flight = {held.script.examples[number].id for number in held.held}
         expected = held.answered
         if moment == "last":
@@ -123,9 +133,13 @@ def test_after_a_kill_no_stored_answer_is_paid_for_again(
         else:
             left = kill(process, victim)
         assert stored(tmp_path / "answers") == expected
+        lines = process.lines
         held.opened.set()
         if victim in {"worker", "caller"}:
             check_finished(process, victim, moment)
+            assert process.lines[: len(lines)] == lines
+            left_files = [path.name for path in (tmp_path / "temporary").iterdir()]
+            assert not [name for name in left_files if "tablebench" in name]
             expected = everything
         else:
             if victim == "broker":
@@ -134,6 +148,8 @@ def test_after_a_kill_no_stored_answer_is_paid_for_again(
                 assert process.wait().exit_code in ended, process.output
             # The callers finish the calls in flight, which are paid for.
             assert not psutil.wait_procs(left, timeout=60)[1]
+            if victim in {"pytest", "all"}:
+                check_kept(process, lines)
             expected = expected if victim == "all" else expected | in_flight
         assert stored(tmp_path / "answers") == expected
         if victim not in {"caller", "all"}:
@@ -144,20 +160,40 @@ def test_after_a_kill_no_stored_answer_is_paid_for_again(
         assert again <= (in_flight if victim in {"caller", "all"} else set())
 
 
+def check_kept(process: Process, lines: list[bytes]) -> None:
+    """Check that the folder of a killed run can be read and contains the finished records only."""
+    folder = process.folder / "run"
+    assert process.lines == lines
+    records = list(read_records(folder))
+    assert [(record.outcome, bool(record.raw)) for record in records] == [("right", True)] * len(
+        lines
+    )
+    facts = read_facts(folder).entries
+    assert (facts["status"], facts["model"], facts["end"]) == ("running", MODEL, None)
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, 0)
+    assert not (folder / "summary.json").exists()
+
+
 def check_finished(process: Process, victim: str, moment: str) -> None:
     """Check that the run finished without the killed process."""
     run = process.wait()
     assert "INTERNALERROR" not in run.output
     assert len(run.records) == COUNT, run.output
     outcomes = Counter(record.reason or record.outcome for record in run.records.values())
+    facts = run.facts
+    # A case without an answer, because its worker died, sets exit code 1 though the gate holds.
+    code = 1 if victim == "worker" else 0
+    assert (run.exit_code, facts["exit_code"], facts["status"]) == (code, code, "complete")
+    assert [gate["state"] for gate in facts["gates"]] == ["holds"]
+    assert (facts["cases_planned"], facts["cases_recorded"]) == (COUNT, COUNT)
     if victim == "caller":
-        assert run.exit_code == 0, run.output
         assert outcomes == {"right": COUNT}
         return
     # The case that the worker was running or about to start has no answer.
-    assert run.exit_code == 1, run.output
     assert "replacing crashed worker" in run.output or moment == "last"
     assert outcomes in ({"right": COUNT - 1, "worker_died": 1}, {"right": COUNT})
+    lost = [record for record in run.records.values() if record.reason == "worker_died"]
+    assert all((record.outcome, record.raw) == ("no_answer", None) for record in lost)
 
 
 # Full disks.

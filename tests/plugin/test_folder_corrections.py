@@ -57,7 +57,7 @@ def _entry(pytester: pytest.Pytester) -> dict:
 
 def test_a_run_uses_the_files_of_its_datasets(pytester: pytest.Pytester, data: Path) -> None:
     gate = "--bench-gate=one@corrected.performance >= 0.9"
-    result = _run(pytester, gate, "--bench-gate-point")
+    result = _run(pytester, gate, "--bench-gate-point", "-n1")
     result.assert_outcomes(passed=2, failed=2)  # as the published gold says
     assert result.ret == 0  # the gate decides
     assert "one@corrected.performance >= 0.9" in result.stdout.str()
@@ -73,17 +73,6 @@ def test_a_run_uses_the_files_of_its_datasets(pytester: pytest.Pytester, data: P
         entry["benchmarks"].values() for entry in (summary, summary["corrected"])
     )
     assert (published["performance"], corrected["performance"]) == (0.5, 1.0)
-
-
-def test_workers_use_the_same_files(pytester: pytest.Pytester, data: Path) -> None:
-    _run(pytester, "--bench-dataset=one", "-n1")
-    expected = Corrections.of([_correction(data, "one", "tea")])
-    assert _entry(pytester) == {
-        "file": "one/gold.csv",
-        "digest": expected.digest,
-        "changed": 1,
-        "left_out": 0,
-    }
 
 
 def test_a_shard_without_a_case_of_a_dataset_uses_all_files(

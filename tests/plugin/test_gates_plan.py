@@ -106,8 +106,3 @@ def test_the_plan_counts_the_selected_cases_of_one_model(bench):
     result = bench.run(*models, *arguments)
     assert result.outlines.count("tablebench: gates") == 1
     assert "(20 examples; spread assumed)" in result.stdout.str()
-
-
-def test_a_run_does_not_show_the_plan_of_gates(bench):
-    result = bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
-    assert "detects a drop" not in result.stdout.str()

@@ -62,12 +62,6 @@ def test_formats_of_a_conftest_join_the_grid_of_its_datasets(bench):
     ]
 
 
-def test_formats_of_a_conftest_do_not_join_the_grid_of_built_in_datasets(bench):
-    extend(bench, OWN)
-    bench.suite(SUITE.replace('"toy"', '"starter"'))
-    assert len(grid(bench, "--bench-limit=1")) == 35
-
-
 def test_a_dataset_may_declare_its_grid(bench):
     extend(bench, OWN)
     declare(bench, 'serializers, perturbations = ("csv", "quiet"), ("none",)')
@@ -82,7 +76,6 @@ def test_a_dataset_may_declare_its_grid(bench):
     ("line", "message"),
     [
         ('serializers = ("cvs",)', "unknown serializer 'cvs'; did you mean 'csv'"),
-        ('perturbations = ("nome",)', "unknown perturbation 'nome'; did you mean 'none'"),
         ('perturbations = ("truncate_rows[rows=1]",)', "unknown argument 'rows'"),
     ],
 )
@@ -109,18 +102,6 @@ def test_a_deeper_conftest_extends_only_the_grid_of_its_datasets(bench):
     assert [item for item in item_ids if item.startswith("ada-")] == [
         f"ada-{serializer}-none" for serializer in [*SERIALIZERS, "names"]
     ]
-
-
-def test_gates_can_name_a_format_of_a_conftest(bench):
-    extend(bench, OWN)
-    bench.data(toy=[ADA])
-    gates = ["--bench-gate=toy[names].pass_rate >= 0", "--bench-gate-point"]
-    options = ["--bench-perturbation=none", "--bench-store=none", "--bench-results=run"]
-    result = bench.pytester.runpytest_inprocess("--model=echo/any", *gates, *options)
-    assert result.ret == 0, result.stderr.str()
-    assert [record["serializer"] for record in bench.records()] == [*SERIALIZERS, "names"]
-    assert bench.facts()["grid"]["serializers"] == [*SERIALIZERS, "names"]
-    assert bench.facts()["grid"]["perturbations"] == ["none"]
 
 
 def test_datasets_with_different_defaults_make_one_run(bench):

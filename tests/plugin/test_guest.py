@@ -102,50 +102,28 @@ def left_behind(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def assert_nothing_of_ours(done: subprocess.CompletedProcess[str]) -> None:
+BOTH = "1 failed, 1 passed"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "output"),
+    [
+        (["-c", "configured.ini", "-W", "error"], 1, BOTH),
+        (["-n1", "-W", "error"], 1, BOTH),
+        (["--collect-only", "-q"], 0, "test_foreign.py::test_good\ntest_foreign.py::test_bad\n"),
+        (["-k", "nothing"], 5, "2 deselected"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_run_without_our_tests_shows_nothing_of_ours(visit, options, code, output):
+    done = visit(*options)
     lines = (done.stdout + done.stderr).splitlines()
     ours = [line for line in lines if "tablebench" in line and not line.startswith("plugins: ")]
     assert ours == []
     assert "wrong" not in done.stdout
-
-
-def test_a_run_without_our_tests_shows_nothing_and_has_no_warning(visit):
-    done = visit("-W", "error")
-    assert_nothing_of_ours(done)
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "test_foreign.py .F" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
-
-
-def test_a_collection_without_our_tests_shows_nothing(visit):
-    done = visit("--collect-only", "-q")
-    assert_nothing_of_ours(done)
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[:2] == [
-        "test_foreign.py::test_good",
-        "test_foreign.py::test_bad",
-    ]
-
-
-def test_a_run_without_our_tests_shows_nothing_under_workers(visit):
-    done = visit("-n1", "-W", "error")
-    assert_nothing_of_ours(done)
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "1 failed, 1 passed" in done.stdout
-    assert visit.processes == ["gw0", "main"]
-
-
-def test_ini_keys_of_benchmarks_do_not_touch_other_tests(visit):
-    done = visit("-c", "configured.ini", "-W", "error")
-    assert_nothing_of_ours(done)
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "1 failed, 1 passed" in done.stdout
-
-
-def test_a_run_without_any_test_shows_nothing(visit):
-    done = visit("-k", "nothing")
-    assert_nothing_of_ours(done)
-    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert done.returncode == code
+    assert output in done.stdout
+    assert visit.processes == (["gw0", "main"] if "-n1" in options else ["main"])
 
 
 def test_the_plugin_imports_only_pytest_and_the_standard_library():
@@ -232,9 +210,14 @@ def no_engine(monkeypatch):
     monkeypatch.setattr("pytest_tablebench.session._kept_run.Engine", start)
 
 
-@pytest.mark.parametrize("how", ["ini", "option"])
 @pytest.mark.parametrize(
-    "selection", [["test_foreign.py"], ["-k", "foreign"], ["--collect-only"], ["-k", "nothing"]]
+    ("how", "selection"),
+    [
+        ("ini", ["test_foreign.py"]),
+        ("ini", ["--collect-only"]),
+        ("option", ["-k", "foreign"]),
+        ("option", ["-k", "nothing"]),
+    ],
 )
 def test_without_a_selected_case_no_engine_is_started(bench, no_engine, how, selection):
     bench.suite("def test_foreign():\n    pass\n", name="test_foreign.py")

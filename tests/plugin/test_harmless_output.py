@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+from tests.support.matrix import reduced
 from tests.support.outcomes import PLAIN, plain
 from tests.support.toy_bench import ADA
 
 REPLY = "\x1b]0;owned\x07\r\u202e one ##[error]two ##vso[task.complete]\n \t::error::three"
 
+STYLES = ["auto", "long", "short", "line", "native", "no"]
 ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 COMMAND = re.compile(r"##(\[|vso\[)|^\s*::", re.MULTILINE)
 
@@ -53,7 +55,7 @@ def assert_harmless(text: str) -> None:
     assert not lines
 
 
-@pytest.mark.parametrize("style", ["auto", "long", "short", "line", "native", "no"])
+@pytest.mark.parametrize("style", reduced(STYLES, "long", "line", "native"))
 def test_a_hostile_reply_in_a_users_test_is_escaped(bench, style):
     bench.data(toy=[ADA])
     bench.suite(suite())
@@ -72,7 +74,7 @@ def test_a_hostile_reply_in_a_users_test_is_escaped_under_workers(bench):
     bench.data(toy=[ADA])
     bench.suite(suite())
     model = bench.script({"default": f"{REPLY}\udc80"})
-    result = bench.run_apart("-n1", f"--model={model}", "--tb=native", "-rA", "-v")
+    result = bench.run("-n1", f"--model={model}", "--tb=native", "-rA", "-v")
     assert_harmless(result.stdout.str())
 
 

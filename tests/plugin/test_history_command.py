@@ -21,14 +21,16 @@ CHANGE = "parameter temperature: 0 to 0.5"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two real runs with different temperatures, and a torn folder."""
+    """A real run, the same run with another temperature, and a torn folder."""
     folder = tmp_path_factory.mktemp("history")
-    for name, *options in (("one",), ("two", "--bench-param", "temperature=0.5")):
-        run_pytest(folder / name, None, *options, count=3, model=MODEL, key=None)
-        facts = folder / name / "run" / "run.json"
-        run = json.loads(facts.read_text("utf-8"))
-        day = 1 if name == "one" else 2
-        facts.write_text(json.dumps({**run, "start": f"2026-03-0{day}T08:00:00+00:00"}), "utf-8")
+    run_pytest(folder / "one", None, count=3, model=MODEL, key=None)
+    shutil.copytree(folder / "one", folder / "two")
+    for day, name in enumerate(("one", "two"), 1):
+        path = folder / name / "run" / "run.json"
+        facts = json.loads(path.read_text("utf-8"))
+        facts["start"] = f"2026-03-0{day}T08:00:00+00:00"
+        facts["by_dataset"]["starter"]["params"]["temperature"] = {"one": 0, "two": 0.5}[name]
+        path.write_text(json.dumps(facts), "utf-8")
     (folder / "torn").mkdir()
     (folder / "torn" / "run.json").write_text("{", encoding="utf-8")
     (folder / "torn" / "summary.json").write_text("{}", encoding="utf-8")

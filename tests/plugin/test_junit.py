@@ -6,6 +6,7 @@ The suite adds them to items as the plugin does, for records with hostile texts 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.reports.junit import junit_properties
 from pytest_tablebench.results import Record
-from tests.support.matrix import reduced
+from tests.support.matrix import MEGABYTE, reduced
 
 TEXTS = [
     "plain",
@@ -26,32 +27,21 @@ TEXTS = [
     "no character \ufffe\uffff",
     "line\nbreak\r\n\ttab",
     "=cmd|' /C calc'!A0",
-    "x" * 5_000_000,
+    "x" * 5 * MEGABYTE,
 ]
 
-SUITE = f"""
+OUTCOMES = ("right", "wrong", "no_answer")
+
+SUITE = """
 import pytest
 from pytest_tablebench.reports.junit import junit_properties
-from pytest_tablebench.results import Record
-from tests.support.matrix import reduced
-
-TEXTS = {TEXTS[:-1]!a} + ["x" * 5_000_000]
-OUTCOMES = ["right", "wrong", "no_answer"]
-
-def record(number, outcome):
-    text = TEXTS[number]
-    return Record(
-        case_id=f"toy/{{number}}/html/none", model=text, benchmark="toys", dataset="toy",
-        example_id=text, serializer="html", perturbation="none", strategy="direct",
-        modality="text", outcome=outcome, score=None if outcome == "no_answer" else 0.5,
-        raw=None if outcome == "no_answer" else text, references=(text, text), reason=text,
-    )
+from tests.plugin.test_junit import OUTCOMES, TEXTS, hostile
 
 @pytest.fixture
 def asked(request):
     given = request.node.callspec.params
     number, outcome = given["number"], given["outcome"]
-    request.node.user_properties.extend(junit_properties(record(number, outcome)))
+    request.node.user_properties.extend(junit_properties(hostile(number, outcome)))
     if outcome == "no_answer":
         raise RuntimeError("no answer")
 
@@ -76,6 +66,14 @@ def make(**changes: object) -> Record:
         "outcome": "wrong",
     }
     return Record(**facts | changes)  # type: ignore[arg-type]
+
+
+def hostile(number: int, outcome: str) -> Record:
+    """Return a record with a hostile text in each field that may contain one."""
+    text = TEXTS[number]
+    answered = {} if outcome == "no_answer" else {"score": 0.5, "raw": text}
+    texts = {"model": text, "example_id": text, "references": (text, text), "reason": text}
+    return make(case_id=f"toy/{number}/html/none", outcome=outcome, **texts, **answered)
 
 
 def test_properties_are_in_a_fixed_order() -> None:
@@ -118,41 +116,38 @@ def test_every_property_value_is_valid_xml(text: str) -> None:
         assert ET.fromstring(ET.tostring(element, encoding="utf-8")).get("value") == value
 
 
-Cases = dict[str, dict[str, str]]
-
-
-def run(pytester: pytest.Pytester, family: str, workers: int) -> Cases:
-    pytester.makepyfile(SUITE)
-    result = pytester.runpytest_subprocess(
-        "--junitxml=junit.xml", "-o", f"junit_family={family}", "-n", str(workers), "-q",
-        "-p", "no:cacheprovider", "--tb=no",
-    )  # fmt: skip
-    count = len(TEXTS)
-    result.assert_outcomes(passed=count, failed=count, errors=count)
-    tree = ET.parse(pytester.path / "junit.xml")
-    cases = {}
-    for case in tree.iter("testcase"):
-        properties = [(p.get("name", ""), p.get("value", "")) for p in case.iter("property")]
-        assert len(dict(properties)) == len(properties), "a property is there twice"
-        cases[case.get("name", "")] = dict(properties)
-    return cases
+def by_case(path: Path) -> dict[str, list[tuple[str, str]]]:
+    return {
+        case.get("name", ""): [
+            (p.get("name", ""), p.get("value", "")) for p in case.iter("property")
+        ]
+        for case in ET.parse(path).iter("testcase")
+    }
 
 
 @pytest.mark.parametrize("family", reduced(["xunit1", "xunit2"], "xunit2"))
-def test_properties_are_the_same_under_workers(pytester: pytest.Pytester, family: str) -> None:
-    alone, spread = run(pytester, family, 0), run(pytester, family, 2)
-    assert len(alone) == 3 * len(TEXTS)
-    assert alone == spread
-    for number, text in enumerate(TEXTS):
-        for outcome in ("right", "wrong", "no_answer"):
-            properties = alone[f"test_case[{number}-{outcome}]"]
-            assert properties["tablebench.case"] == f"toy/{number}/html/none"
-            assert properties["tablebench.outcome"] == outcome
-            if text.isascii() and text.isprintable() and len(text) < 300:
-                assert properties["tablebench.reason"] == text
-    assert alone["test_case[4-wrong]"]["tablebench.reply"] == "\\x1b[31mred\\x07\\x00"
-    assert alone["test_case[5-wrong]"]["tablebench.reply"] == "right \\u202e to \\u2066 left"
-    assert alone["test_case[6-wrong]"]["tablebench.reply"] == "lone \\ud800 surrogate"
-    assert alone["test_case[7-wrong]"]["tablebench.reply"] == "no character \\ufffe\\uffff"
-    assert alone["test_case[8-wrong]"]["tablebench.reply"] == "line\\nbreak\\r\\n\\ttab"
-    assert len(alone["test_case[10-wrong]"]["tablebench.reply"]) == 300
+def test_workers_report_the_properties_of_each_record(
+    pytester: pytest.Pytester, family: str
+) -> None:
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest_inprocess(
+        "--junitxml=junit.xml", "-o", f"junit_family={family}", "-n1", "-q",
+        "-p", "no:cacheprovider", "--tb=no",
+    )  # fmt: skip
+    result.assert_outcomes(**dict.fromkeys(("passed", "failed", "errors"), len(TEXTS)))
+    cases = by_case(pytester.path / "junit.xml")
+    assert cases == {
+        f"test_case[{number}-{outcome}]": junit_properties(hostile(number, outcome))
+        for number in range(len(TEXTS))
+        for outcome in OUTCOMES
+    }
+    replies = [dict(cases[f"test_case[{n}-wrong]"])["tablebench.reply"] for n in range(len(TEXTS))]
+    assert replies[0] == "plain"
+    assert replies[4:9] == [
+        "\\x1b[31mred\\x07\\x00",
+        "right \\u202e to \\u2066 left",
+        "lone \\ud800 surrogate",
+        "no character \\ufffe\\uffff",
+        "line\\nbreak\\r\\n\\ttab",
+    ]
+    assert len(replies[10]) == 300

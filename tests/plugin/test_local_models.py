@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from pytest_tablebench.results import read_records
 from tests.plugin.test_replay import ALONE
 from tests.support.local_models import needs_smollm2, servers_in, smollm2
 from tests.support.own_folders import PRICES, QUESTIONS, write_folder
-from tests.support.runs import run_pytest, start_pytest, until
+from tests.support.runs import run_pytest
+from tests.support.toy_bench import Bench
 
 NAME = "tablebench/smollm2"
 
@@ -68,16 +71,9 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
     assert all(record.from_store for record in again)
 
 
-@needs_smollm2
-def test_the_server_ends_when_pytest_is_killed(tmp_path: Path) -> None:
-    with start_pytest(tmp_path, model=NAME, count=3, key=None) as process:
-        process.until(lambda: bool(servers_in(tmp_path)), "a server")
-        process.kill()
-        until(lambda: not servers_in(tmp_path), "its end")
-
-
-def test_a_missing_model_file_is_refused_before_the_first_call(tmp_path: Path) -> None:
-    run = run_pytest(tmp_path, None, model="gguf:no\x1bsuch.gguf", key=None)
-    assert run.exit_code == 4, run.output
-    assert "--bench-model: gguf:no\\x1bsuch.gguf does not exist" in run.output
-    assert not (tmp_path / "run").exists()
+def test_a_missing_model_file_is_refused_before_the_first_call(bench: Bench) -> None:
+    result = bench.run("--model=gguf:no\x1bsuch.gguf")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: --bench-model: gguf:no\\x1bsuch.gguf does not exist")
+    assert not (bench.path / "run").exists()

@@ -52,15 +52,17 @@ class Extended:
     returncode: int
     output: str
     folder: Path
+    results: str = "run"
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        text = (self.folder / "run" / "records.jsonl").read_text(encoding="utf-8")
+        text = (self.folder / self.results / "records.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
 
     @property
     def facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = json.loads((self.folder / "run" / "run.json").read_text("utf-8"))
+        text = (self.folder / self.results / "run.json").read_text(encoding="utf-8")
+        facts: dict[str, Any] = json.loads(text)
         return facts
 
     @property

@@ -54,9 +54,7 @@ class Faulty:
     Arguments:
         count: number of examples.
         share: the share of failing calls.
-        kinds: the kinds of fault, names in `TRANSIENT`.
-        grouped: whether each case meets only one kind, and each kind meets some case;
-            otherwise any call may meet any kind.
+        kinds: the kinds of fault, names in `TRANSIENT`; any call may meet any kind.
     """
 
     def __init__(
@@ -64,12 +62,10 @@ class Faulty:
         count: int,
         share: float,
         kinds: tuple[str, ...] = tuple(TRANSIENT),
-        *,
-        grouped: bool = False,
     ) -> None:
         self.script = Script(count)
         self.happened: Counter[str] = Counter()
-        self._share, self._kinds, self._grouped = share, kinds, grouped
+        self._share, self._kinds = share, kinds
         self._attempts: Counter[int] = Counter()
 
     def __call__(self, body: dict[str, Any]) -> Behaviour:
@@ -79,9 +75,8 @@ class Faulty:
         self._attempts[number] += 1
         seed = f"{body['messages'][-1]['content']} {self._attempts[number]}"
         drawn = hashlib.sha256(seed.encode()).digest()
-        kind = self._kinds[(number if self._grouped else drawn[0]) % len(self._kinds)]
-        surely = self._grouped and number < len(self._kinds) and self._attempts[number] == 1
-        if not surely and int.from_bytes(drawn[1:5]) >= self._share * 2**32:
+        kind = self._kinds[drawn[0] % len(self._kinds)]
+        if int.from_bytes(drawn[1:5]) >= self._share * 2**32:
             return behaviour
         self.happened[kind] += 1
         return TRANSIENT[kind]()

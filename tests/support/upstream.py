@@ -7,6 +7,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+SUITE = """
+import pytest
+from pytest_tablebench import assert_accuracy, assert_token_f1
+
+
+@pytest.mark.tablebench("wikitq")
+def test_wikitq(case, answer):
+    assert_token_f1(case, answer)
+
+
+@pytest.mark.tablebench("tabfact")
+def test_tabfact(case, answer):
+    assert_accuracy(case, answer)
+"""
+"""A suite over both datasets."""
+
 WIKITQ_HEADER = "id\tutterance\tcontext\ttargetValue"
 WIKITQ_TABLES = {
     "csv/1-csv/1.tsv": "Ship\tYear\nGull\t1901\nTern\t1907\n",
