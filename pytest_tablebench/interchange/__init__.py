@@ -1,4 +1,5 @@
 """Export runs to the formats of other tools, and import runs from some of them.
 
-An exporter is a function `write_*`. The readers of other tools' files are in `readers` and `helm`.
+An exporter is a function `write_*`. The readers of other tools' files are
+in `rows`, `lm_eval` and `helm`.
 """

@@ -1,11 +1,10 @@
-"""Evaluations of other tools: reading of their files, checks, and the fields of their records."""
+"""Evaluations of other tools: their files, their cases, and checks of both."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.axes import NAMED
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.interchange.every_eval_ever import SCHEMA_VERSION
 from pytest_tablebench.results.record import Record
-from pytest_tablebench.util.entries import listing, mapping, parsed_json
-from pytest_tablebench.util.names import printable, shortened, slug
+from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -24,35 +24,38 @@ if TYPE_CHECKING:
 LONGEST = 64_000_000
 """The largest size of a line, or of a file that is read as a whole, in bytes."""
 
-UNKNOWN_SERIALIZER = "unknown"
-"""The serializer of cases without one in their rows."""
-
-_LONGEST_TAG = 60
-
 
 @dataclass(frozen=True)
-class EvaluationRow:
-    """A row in every-eval-ever's instance-level format, and its place for messages.
+class ForeignCase:
+    """The fields of a case's record except the model, its place for messages, and its texts.
 
-    `fields` has the fields of the case's record, if the importer provides them.
+    `turns` is the conversation after the prompt; None if the reply is the whole conversation.
     """
 
-    data: Mapping[str, Any]
+    fields: dict[str, Any]
     place: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str | None = None
+    question: str = ""
+    turns: Sequence[tuple[str, str]] | None = None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation: its file, the content of its aggregate file, and the rows of its cases.
+    """One evaluation of a model, with entries for `run.json`.
 
-    `run` has entries for `run.json`.
+    `exported` is an exported `run.json` of this package, each entry as JSON; None for other tools.
     """
 
     path: Path
-    facts: Mapping[str, Any]
-    rows: tuple[EvaluationRow, ...]
+    name: str
+    model: str
+    library: str
+    cases: Sequence[ForeignCase]
+    params: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
+    exported: Mapping[str, str] | None = None
+    form: str = "every-eval-ever"
+    schema_version: str = SCHEMA_VERSION
 
 
 # Files
@@ -127,25 +130,13 @@ def _refused(name: str) -> float:
 # Checks
 
 
-def check_facts(facts: Mapping[str, Any], place: str) -> None:
-    """Raise `DataError` unless the facts are an aggregate file of every-eval-ever."""
-    _check(facts, "facts", place, "not an evaluation of every-eval-ever")
-
-
-def check_row(row: EvaluationRow) -> None:
-    """Raise `DataError` unless the row has every-eval-ever's instance-level format."""
-    _check(row.data, "row", row.place, "not a row of every-eval-ever")
-    if (row.data.get("output") is None) == (row.data.get("messages") is None):
-        raise DataError(f"{row.place}: needs either `output` or `messages`")
-
-
 def checked_record(fields: Mapping[str, Any], place: str) -> Record:
     """Return the record with these fields. Raises `DataError` if they are not valid."""
     try:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
         raise DataError(f"{place}: not a case: {shortened(str(error), 200)}") from None
-    _check(record.values, "record", place, "not a case")
+    check(record.values, "record", place, "not a case")
     if (record.outcome == "no_answer") != (record.score is None):
         raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
     return record
@@ -182,7 +173,8 @@ def _validator(kind: str) -> Validator:
     return extend(Draft202012Validator, type_checker=types)(schema)
 
 
-def _check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
+def check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
+    """Raise `DataError` with the claim unless the data has the kind's schema in `schemas.json`."""
     error = next(_validator(kind).iter_errors(data), None)
     if error is None:
         return
@@ -192,123 +184,3 @@ def _check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
     else:
         name, state = next(name for name in error.validator_value if name not in data), "is missing"
     raise DataError(f"{place}: {claim}: `{name}` {state}")
-
-
-# Records
-
-
-@dataclass(frozen=True)
-class _Metric:
-    """The metric of an aggregate result: the name and the range of its rows' scores."""
-
-    name: str
-    low: float = 0.0
-    high: float = 1.0
-    lower_is_better: bool = False
-
-    def scaled(self, row: EvaluationRow) -> float:
-        return float((row.data["evaluation"]["score"] - self.low) / (self.high - self.low))
-
-
-def name_of(text: object) -> str:
-    """Return the name of a dataset: slugs separated by slashes."""
-    parts = [slug(part) for part in str(text).split("/") if part.strip()]
-    return "/".join(parts) or "unnamed"
-
-
-def foreign_fields(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
-    """Yield a row of each case of an evaluation, and the fields of its record.
-
-    The rows of one sample for several results are one case: all are its parts, and the first
-    result with usable scores is its score. Several rows of a sample for one result are repeats.
-    """
-    metrics = _metrics(evaluation.facts)
-    cases: dict[tuple[str, str, int], dict[str, EvaluationRow]] = {}
-    repeats: Counter[tuple[str, str, str]] = Counter()
-    unusable = {result for result, metric in metrics.items() if metric.lower_is_better}
-    for row in evaluation.rows:
-        name, sample = row.data["evaluation_name"], row.data["sample_id"]
-        result = row.data.get("evaluation_result_id") or name
-        repeats[name, sample, result] += 1
-        cases.setdefault((name, sample, repeats[name, sample, result]), {})[result] = row
-        if not 0 <= metrics.setdefault(result, _Metric(slug(result))).scaled(row) <= 1:
-            unusable.add(result)
-    benchmark = name_of(evaluation.facts["evaluation_id"].partition("/")[0])
-    for key, rows in cases.items():
-        fields = _case(key, rows, {result: metrics[result] for result in rows}, unusable)
-        yield next(iter(rows.values())), {"benchmark": benchmark, **fields}
-
-
-def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
-    metrics = {}
-    for result in listing(facts.get("evaluation_results")):
-        if not isinstance(config := result.get("metric_config"), dict):
-            continue
-        mark = str(result.get("evaluation_result_id") or result.get("evaluation_name"))
-        low: Any = config.get("min_score")
-        high: Any = config.get("max_score")
-        has_bounds = is_number(low) and is_number(high) and high > low
-        metrics[mark] = _Metric(
-            slug(str(config.get("metric_name") or config.get("metric_id") or mark)),
-            *((float(low), float(high)) if has_bounds else (0.0, 1.0)),
-            lower_is_better=config.get("lower_is_better") is True,
-        )
-    return metrics
-
-
-def _case(
-    key: tuple[str, str, int],
-    rows: Mapping[str, EvaluationRow],
-    metrics: Mapping[str, _Metric],
-    unusable: set[str],
-) -> dict[str, Any]:
-    name, sample, repeat = key
-    usable = [result for result in rows if result not in unusable]
-    result = next(iter(usable or rows))
-    row, data = rows[result], rows[result].data
-    dataset, example = name_of(name), slug(sample)
-    case = "/".join((dataset, example, UNKNOWN_SERIALIZER, "none"))
-    fields: dict[str, Any] = {
-        "case_id": f"{case}/r{repeat}" if repeat > 1 else case,
-        "dataset": dataset,
-        "example_id": example,
-        "repeat": repeat,
-        "serializer": UNKNOWN_SERIALIZER,
-        "perturbation": "none",
-        "strategy": "direct",
-        "modality": "text",
-        "tags": {n: text for n, text in mapping(data, "metadata").items() if _is_tag(text)},
-    }
-    if data.get("error") and not _has_reply(data):
-        return fields | {"metric": None, "outcome": "no_answer"}
-    if not usable:
-        raise DataError(
-            f"{row.place}: none of its scores ({', '.join(map(printable, rows))}) is usable; a "
-            f"score must be from 0 to 1 or within the bounds of its metric, and higher must be "
-            f"better"
-        )
-    scores = {
-        mark: metrics[mark].scaled(other) if mark in usable else other.data["evaluation"]["score"]
-        for mark, other in rows.items()
-    }
-    return fields | {
-        "metric": metrics[result].name,
-        "outcome": "right" if data["evaluation"]["is_correct"] else "wrong",
-        "score": scores[result],
-        "part": metrics[result].name,
-        "parts": {metrics[mark].name: score for mark, score in scores.items()},
-        "flags": ["error"] if data.get("error") else [],
-    }
-
-
-def _is_tag(text: str) -> bool:
-    """Return whether a metadata entry can be a tag: short and no JSON."""
-    return len(text) <= _LONGEST_TAG and not text.startswith(("{", "["))
-
-
-def _has_reply(data: Mapping[str, Any]) -> bool:
-    if data.get("output") is not None:
-        return any(data["output"]["raw"])
-    return any(
-        message["role"] == "assistant" and message.get("content") for message in data["messages"]
-    )

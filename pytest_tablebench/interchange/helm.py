@@ -16,13 +16,13 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._foreign import (
     Evaluation,
-    EvaluationRow,
+    ForeignCase,
     files_of,
     is_number,
     read_json,
     read_json_list,
 )
-from pytest_tablebench.interchange.every_eval_ever import SCHEMA_VERSION
+from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import slug
 
@@ -44,6 +44,7 @@ MAIN = {
 PUBLISHED = "published"
 """The part of a record's score with HELM's score of the case by its main metric."""
 
+_MODES = {"strategy": "direct", "modality": "text"}
 _RECIPE = re.compile(
     r"recipes\.torr\.(?P<dataset>\w+)\.(?P<serializer>\w+)\."
     r"(?P<perturbation>\w+)_augmentation_(?P<shots>\d+)_demos"
@@ -75,7 +76,7 @@ def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return a line for each dataset: our mean, the published mean, and the differing cases."""
     scores: dict[str, list[tuple[float, float]]] = {}
     without: Counter[str] = Counter()
-    for fields in (row.fields for evaluation in evaluations for row in evaluation.rows):
+    for fields in (case.fields for evaluation in evaluations for case in evaluation.cases):
         if fields["outcome"] == "no_answer":
             continue
         if PUBLISHED in fields["parts"]:
@@ -108,28 +109,24 @@ def _evaluation(
     dataset, main = MAIN[recipe["dataset"]]
     scores = _published_scores(folder / STATS, main)
     state = folder / STATE
-    recipe |= {"dataset": dataset}
-    common = {"tags": dict(tags(dataset)), "strategy": "direct", "modality": "text"}
-    rows = []
-    for number, request in enumerate(listing(read_json(state).get("request_states"))):
-        place = f"{state}, request_states[{number}]"
-        data, case = _case(request, place, recipe, score_reply, scores)
-        rows.append(EvaluationRow(data, place, case | common))
-    generation = {name: adapter[name] for name in ("temperature", "max_tokens") if name in adapter}
-    facts = {
-        "schema_version": SCHEMA_VERSION,
-        "evaluation_id": f"torr/{model}/{spec.get('name')}",
-        "model_info": {"name": model, "id": model},
-        "eval_library": {"name": "helm", "version": "?"},
-        "evaluation_results": [{"generation_config": {"generation_args": generation}}],
-        "form": "helm",
-    }
-    by_dataset = {dataset: {"shots": int(recipe["shots"])}}
-    run = {"strategy": "direct", "modality": "text", "by_dataset": by_dataset}
-    return Evaluation(state, facts, tuple(rows), run)
+    recipe |= {"dataset": dataset, "tags": dict(tags(dataset))}
+    cases = [
+        _case(request, f"{state}, request_states[{number}]", recipe, score_reply, scores)
+        for number, request in enumerate(listing(read_json(state).get("request_states")))
+    ]
+    return Evaluation(
+        state,
+        f"torr/{model}/{spec.get('name')}",
+        model,
+        "helm ?",
+        cases,
+        {name: adapter[name] for name in ("temperature", "max_tokens") if name in adapter},
+        run=_MODES | {"by_dataset": {dataset: {"shots": int(recipe["shots"])}}},
+        form="helm",
+    )
 
 
-def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
+def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, Any]:
     recipe = mapping(spec, "scenario_spec", "args").get("recipe")
     match = _RECIPE.search(recipe if isinstance(recipe, str) else str(spec.get("name")))
     if match is None or match["dataset"] not in MAIN:
@@ -160,11 +157,10 @@ def _trial(entry: Mapping[str, Any]) -> int:
 def _case(
     state: Any,
     place: str,
-    recipe: Mapping[str, str],
+    recipe: Mapping[str, Any],
     score_reply: HelmScorer,
     scores: Mapping[tuple[str, int], float],
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a row of every-eval-ever, and fields of its record."""
+) -> ForeignCase:
     if not isinstance(state, dict):
         raise DataError(f"{place}: not a request of HELM")
     instance, result = mapping(state, "instance"), mapping(state, "result")
@@ -173,28 +169,14 @@ def _case(
         raise DataError(f"{place}: the instance has no id")
     completions = [entry for entry in listing(result.get("completions")) if isinstance(entry, dict)]
     reply = completions[0].get("text") if completions else None
-    is_answered = result.get("success") is not False and isinstance(reply, str)
     references = tuple(
         str(mapping(entry, "output").get("text"))
         for entry in listing(instance.get("references"))
         if isinstance(entry, dict) and "correct" in listing(entry.get("tags"))
     )
-    prompt = mapping(state, "request").get("prompt")
+    prompt: Any = mapping(state, "request").get("prompt")
+    prompt = prompt if isinstance(prompt, str) and prompt else None
     seconds: Any = result.get("request_time")
-    data: dict[str, Any] = {
-        "evaluation_name": recipe["dataset"],
-        "sample_id": sample,
-        "input": {
-            "raw": "",
-            "formatted": prompt if isinstance(prompt, str) else None,
-            "reference": list(references),
-        },
-        "output": {"raw": [str(reply)] if is_answered else []},
-        "answer_attribution": [],
-        "evaluation": {"score": 0.0, "is_correct": False},
-        "error": None if is_answered else "provider_error",
-        "performance": {"latency_ms": 1000 * seconds} if is_number(seconds) else None,
-    }
     axes = (recipe["dataset"], slug(sample), recipe["serializer"], recipe["perturbation"])
     repeat = _trial(state) + 1
     fields: dict[str, Any] = {
@@ -202,15 +184,25 @@ def _case(
         "benchmark": "torr",
         **dict(zip(("dataset", "example_id", "serializer", "perturbation"), axes, strict=True)),
         "repeat": repeat,
+        "references": references,
+        "latency_s": seconds if is_number(seconds) else None,
+        "prompt_digest": digest_of(prompt) if prompt else None,
+        "tags": recipe["tags"],
+        **_MODES,
     }
-    if not is_answered:
-        return data, fields | {"outcome": "no_answer"}
-    scored = score_reply(recipe["dataset"], str(reply), references)
+    if result.get("success") is False or not isinstance(reply, str):
+        fields |= {"outcome": "no_answer", "score": None, "reason": "provider_error"}
+        return ForeignCase(fields, place, prompt)
+    scored = score_reply(recipe["dataset"], reply, references)
     is_right = scored["score"] >= scored["threshold"]
-    data["evaluation"] = {"score": scored["score"], "is_correct": is_right}
     if (sample, repeat - 1) in scores:
         scored["parts"][PUBLISHED] = scores[sample, repeat - 1]
     reason = mapping(completions[0], "finish_reason").get("reason")
-    outcome = {"outcome": "right" if is_right else "wrong"}
-    flags = {"flags": ["truncated"] if reason == "length" else []}
-    return data, fields | outcome | scored | flags
+    fields |= {
+        "raw": reply,
+        "outcome": "right" if is_right else "wrong",
+        "passed": is_right,
+        "flags": ["truncated"] if reason == "length" else [],
+        **scored,
+    }
+    return ForeignCase(fields, place, prompt)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.results._user_rows import csv_rows
+from pytest_tablebench.tables.user_rows import csv_rows
 from pytest_tablebench.util.entries import parsed_json
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, writing
-from pytest_tablebench.results._user_rows import csv_rows, json_rows
-from pytest_tablebench.results.record import SCHEMA, Record, case_key
+from pytest_tablebench.results.record import SCHEMA, Record, case_key, check_schema
+from pytest_tablebench.tables.user_rows import csv_rows, json_rows
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import shortened
 
@@ -75,7 +75,7 @@ def read_labels(path: Path) -> list[Label]:
     if path.is_dir() and not file.exists():
         return []
     labels = []
-    for location, data in json_rows(file, "a label"):
+    for location, data in _rows(file):
         try:
             answer, weight = data.get("answer"), data.get("weight")
             label = Label(
@@ -92,6 +92,12 @@ def read_labels(path: Path) -> list[Label]:
             raise SettingsError(f"{location}: the label is not a number from 0 to 1")
         labels.append(label)
     return labels
+
+
+def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for location, data in json_rows(file, "a label"):
+        check_schema(data, file.name)
+        yield location, data
 
 
 def write_labels(run: Path, labels: Iterable[Label]) -> None:
@@ -111,7 +117,7 @@ def read_sample(run: Path) -> dict[tuple[str, int | None], float]:
     if not file.exists():
         return {}
     weights = {}
-    for location, data in json_rows(file, "a label"):
+    for location, data in _rows(file):
         weight, answer = data.get("weight"), data.get("answer")
         if not isinstance(weight, int | float) or not weight > 0:
             raise SettingsError(f"{location}: has no weight")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +12,7 @@ from pytest_tablebench.datasets.files import BadRowError
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics import score
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.tables.user_rows import csv_rows, json_rows
 from pytest_tablebench.util.names import shortened
 
 Verdict = Literal["right", "wrong", "unclear"]
@@ -38,6 +35,7 @@ VERDICTS: Mapping[str, bool] = {
 """What people may write as their verdict."""
 
 _SETTINGS = ("metric", "tolerance", "unit")
+_COLUMNS = ("answer", "reply", "verdict", *_SETTINGS, "question", "column", "cells", "settings")
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,10 @@ def judged_replies(path: Path) -> Iterator[JudgedReply]:
 
     Raises `SettingsError` with file and row.
     """
-    for number, row in _rows(path):
-        place = f"{path}, row {number}"
+    rows = json_rows(path, "a judged reply")
+    if path.suffix == ".csv":
+        rows = ((place, _of_cells(cells)) for place, cells in csv_rows(path, _COLUMNS, 3))
+    for place, row in rows:
         try:
             verdict = str(row["verdict"]).strip().casefold()
             if verdict not in VERDICTS:
@@ -123,25 +123,6 @@ def judged_replies(path: Path) -> Iterator[JudgedReply]:
                 f"{place}: a row needs answers, reply and verdict; table is a list of rows"
             ) from None
         yield JudgedReply(kind, ours, VERDICTS[verdict])
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read ({error})") from None
-    if path.suffix == ".csv":
-        for number, cells in enumerate(csv.DictReader(io.StringIO(text, newline="")), 2):
-            yield number, _of_cells(cells)
-        return
-    try:
-        if text.lstrip().startswith("["):
-            yield from enumerate(parsed_json(text), 1)
-        else:
-            lines = enumerate(text.splitlines(), 1)
-            yield from ((number, json.loads(line)) for number, line in lines if line.strip())
-    except ValueError as error:
-        raise SettingsError(f"{path}: it is not JSON ({error})") from None
 
 
 def _of_cells(cells: Mapping[str, str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.cli import main
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.judged_cases import judged_cases
 from pytest_tablebench.results.labelled_cases import (
@@ -211,3 +212,9 @@ def test_a_page_hides_the_marks(run: Path, sample: list[str], capsys: Any) -> No
     blind = block(BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser"), "index")
     assert len(blind["columns"]["id"]) == (10 if sample else 40)
     assert "judge_mark" not in page.read_text(encoding="utf-8")
+
+
+def test_labels_of_a_newer_version_are_refused(tmp_path: Path) -> None:
+    (tmp_path / LABELS).write_text('{"schema": 99}\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"labels\.jsonl has schema 99"):
+        read_labels(tmp_path)

@@ -43,12 +43,12 @@ def test_a_table_of_cells_gives_the_format_of_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"answers": ["1"], "reply": "1", "verdict": "maybe"}', "row 1: verdict must be right"),
-        ('{"answers": ["1"], "reply": "1"}', "row 1: a row needs answers, reply and verdict"),
-        ("{", "it is not JSON"),
+        ('{"answers": ["1"], "reply": "1", "verdict": "maybe"}', "line 1: verdict must be right"),
+        ('{"answers": ["1"], "reply": "1"}', "line 1: a row needs answers, reply and verdict"),
+        ("{", "line 1: is not JSON"),
         (
             '{"answers": ["1"], "reply": "1", "verdict": "right", "settings": {"tolerance": "x"}}',
-            "row 1: .*tolerance",
+            "line 1: .*tolerance",
         ),
     ],
 )

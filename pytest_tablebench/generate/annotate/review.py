@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate.questions import TASKS, QuestionFamily
 from pytest_tablebench.generate.pair import OpenQuestion, parse_number
+from pytest_tablebench.tables.user_rows import csv_rows
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path, write_whole
 from pytest_tablebench.util.names import shortened
@@ -25,16 +26,13 @@ REVIEW = "review.csv"
 CRITERIA = ("relevance", "completeness", "feasibility", "clarity")
 """The criteria for a question and its answer (spec, section 8)."""
 
-REVIEWERS = (1, 2)
-"""Both reviewers mark each question."""
-
 
 def _column(criterion: str, reviewer: int) -> str:
     """Return the name of the empty column for a reviewer's mark."""
     return f"{criterion}_{reviewer}"
 
 
-_MARKS = tuple(_column(criterion, reviewer) for reviewer in REVIEWERS for criterion in CRITERIA)
+_MARKS = tuple(_column(criterion, reviewer) for reviewer in (1, 2) for criterion in CRITERIA)
 
 _HEADER = (
     *("id", "table", "task", "subtype", "question"),
@@ -254,50 +252,29 @@ class Review:
 
 
 def read_review(folder: Path) -> Review:
-    """Read a folder's `review.csv`. Raises `DataError` that names the line and the column."""
+    """Read a folder's `review.csv`. Raises an error that names the row and the column."""
     path = folder / REVIEW
-    rows = read_rows(path)
-    if not rows or not {"id", "taken"} <= rows[0].keys():
-        raise DataError(f"{path} has no rows with the columns id and taken")
     questions = [
-        Reviewed(
-            _plain(row["id"] or ""),
-            (_marks_of(path, line, row, REVIEWERS[0]), _marks_of(path, line, row, REVIEWERS[1])),
-        )
-        for line, row in enumerate(rows, start=2)
-        if (row["taken"] or "").strip().casefold() in _YES
+        Reviewed(_plain(row["id"]), (_marks_of(place, row, 1), _marks_of(place, row, 2)))
+        for place, row in csv_rows(path, ("id", "taken", *_MARKS), 2)
+        if row["taken"].strip().casefold() in _YES
     ]
     if not questions:
         raise DataError(f"{path}: no answer was taken, so there is nothing to review")
     return Review(questions)
 
 
-def _marks_of(path: Path, line: int, row: Mapping[str, str | None], reviewer: int) -> Marks:
+def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
     marks: dict[str, bool | None] = {}
     for criterion in CRITERIA:
         name = _column(criterion, reviewer)
         # Files of earlier versions have columns for one reviewer.
-        value = row.get(name, row.get(criterion) if reviewer == REVIEWERS[0] else None)
-        text = (value or "").strip().casefold()
+        value = row.get(name, row.get(criterion, "") if reviewer == 1 else "")
+        text = value.strip().casefold()
         if text and text not in _YES | _NO:
-            raise DataError(
-                f"{path}, row {line}, {name}: write yes or no, not {shortened(text, 40)!r}"
-            )
+            raise DataError(f"{place}, {name}: write yes or no, not {shortened(text, 40)!r}")
         marks[criterion] = text in _YES if text else None
     return marks
-
-
-def read_rows(path: Path) -> list[dict[str, str | None]]:
-    """Return the rows of a CSV file as spreadsheets save it. Raises `DataError`."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        head = text.partition("\n")[0]
-        comma = max(",;\t", key=head.count)
-        return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=comma))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} is not a CSV file in UTF-8: {error}") from None
 
 
 def write_accepted(folder: Path, new: Path, review: Review) -> int:
@@ -305,7 +282,8 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
 
     A twin question is accepted together with its original. Raises `DataError`.
     """
-    rows = read_rows(folder / "questions.csv")
+    path = folder / "questions.csv"
+    rows = [row for _, row in csv_rows(path, ("id", "table", "tags"), 0)]
     accepted = set(review.ids("accepted"))
     kept = [row for row in rows if _of_review(row) in accepted]
     if not kept:
@@ -316,10 +294,10 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
     writer.writerows(kept)
     try:
         new.mkdir(parents=True)
-        for name in dict.fromkeys(row.get("table") or "" for row in kept):
+        for name in dict.fromkeys(row.get("table", "") for row in kept):
             source = real_path(folder / name)
             if not source.is_relative_to(real_path(folder)) or not source.is_file():
-                raise DataError(f"{folder / 'questions.csv'}: the table {name} does not exist")
+                raise DataError(f"{path}: the table {name} does not exist")
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(source.read_bytes())
         settings = folder / "tablebench.toml"
@@ -331,8 +309,8 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
     return len(kept)
 
 
-def _of_review(row: Mapping[str, str | None]) -> str:
+def _of_review(row: Mapping[str, str]) -> str:
     tags = dict(
-        tag.strip().partition("=")[::2] for tag in (row.get("tags") or "").split("|") if "=" in tag
+        tag.strip().partition("=")[::2] for tag in row.get("tags", "").split("|") if "=" in tag
     )
-    return tags.get("twin_of", row.get("id") or "")
+    return tags.get("twin_of", row.get("id", ""))

@@ -1,66 +1,22 @@
-"""Read files of every-eval-ever, and lm-eval's samples (`--log_samples`) as its rows."""
+"""Read lm-eval's samples (`--log_samples`) as rows of every-eval-ever."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import file_digest
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._foreign import (
-    Evaluation,
-    EvaluationRow,
-    check_facts,
-    files_of,
-    read_json,
-    read_lines,
-)
-from pytest_tablebench.interchange.every_eval_ever import SCHEMA_VERSION, result_id
+from pytest_tablebench.interchange._foreign import Evaluation, files_of, read_json, read_lines
+from pytest_tablebench.interchange.every_eval_ever import result_id
+from pytest_tablebench.interchange.rows import Metric, Row, foreign_cases
 from pytest_tablebench.util.entries import listing, mapping
-from pytest_tablebench.util.names import shortened
+from pytest_tablebench.util.names import slug
 
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
 _PARAMETERS = {"temperature": "temperature", "top_p": "top_p", "max_gen_toks": "max_tokens"}
-
-
-def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
-    """Read aggregate files, or folders of them, each with its rows in the same folder.
-
-    Raises `DataError` with the file that cannot be read, has another version, or has no rows.
-    """
-    return [_evaluation(path) for path in files_of(paths, "*.json", "contains no .json file")]
-
-
-def _evaluation(path: Path) -> Evaluation:
-    facts = read_json(path)
-    check_facts(facts, str(path))
-    if not facts["schema_version"].startswith("0."):
-        version = shortened(facts["schema_version"], 20)
-        raise DataError(f"{path}: unknown schema version {version}; known: {SCHEMA_VERSION}")
-    detail = mapping(facts, "detailed_evaluation_results")
-    named = detail.get("file_path")
-    if not isinstance(named, str):
-        raise DataError(f"{path}: contains only figures; a run needs the file of cases")
-    # The path is the datastore's; the file is next to this one under the same name.
-    rows_file = path.with_name(PurePosixPath(named).name or "unnamed")
-    rows = tuple(EvaluationRow(data, where) for data, where in read_lines(rows_file))
-    total, mark, method = map(detail.get, ("total_rows", "checksum", "hash_algorithm"))
-    if isinstance(total, int) and total != len(rows):
-        raise DataError(f"{rows_file} has {len(rows):,} rows, but should have {total:,}")
-    if isinstance(mark, str) and method in {"sha256", "md5"}:
-        with rows_file.open("rb") as file:
-            if file_digest(file, str(method)).hexdigest() != mark.lower():
-                raise DataError(
-                    f"{rows_file}: its checksum differs, so it was changed or damaged; fetch it "
-                    f"again, or remove `checksum` from the .json file in the same folder"
-                )
-    for row in rows:
-        if row.data.get("evaluation_id") != facts["evaluation_id"]:
-            raise DataError(f"{row.place}: its `evaluation_id` differs from {path.name}")
-    return Evaluation(path, facts, rows)
 
 
 def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Evaluation]:
@@ -90,33 +46,24 @@ def _samples(path: Path, model: str | None) -> Evaluation:
             f"no model; name it with --model NAME"
         )
     samples = list(read_lines(path))
+    better = mapping(content, "higher_is_better", task)
+    sent = mapping(content, "configs", task, "generation_kwargs")
     metrics = {
-        result_id(_dataset(task, sample), str(metric)): str(metric)
+        result_id(_dataset(task, sample), str(metric)): Metric(
+            slug(str(metric)), lower_is_better=better.get(metric) is False
+        )
         for sample, _ in samples
         for metric in listing(sample.get("metrics"))
     }
-    better, params = mapping(content, "higher_is_better", task), mapping(content, "configs", task)
-    params = mapping(params, "generation_kwargs")
-    arguments = {name: params[theirs] for theirs, name in _PARAMETERS.items() if theirs in params}
-    facts = {
-        "schema_version": SCHEMA_VERSION,
-        "evaluation_id": f"lm-eval/{model}/{date}",
-        "model_info": {"name": model, "id": model},
-        "eval_library": {"name": "lm-eval", "version": str(content.get("lm_eval_version") or "?")},
-        "evaluation_results": [
-            {
-                "evaluation_result_id": mark,
-                "metric_config": {
-                    "metric_name": metric,
-                    "lower_is_better": better.get(metric) is False,
-                },
-                "generation_config": {"generation_args": arguments},
-            }
-            for mark, metric in metrics.items()
-        ],
-    }
     rows = [row for sample, place in samples for row in _rows(task, sample, place)]
-    return Evaluation(path, facts, tuple(rows))
+    return Evaluation(
+        path,
+        f"lm-eval/{model}/{date}",
+        model,
+        f"lm-eval {content.get('lm_eval_version') or '?'}",
+        [*foreign_cases(rows, metrics, "lm-eval")],
+        {ours: sent[name] for name, ours in _PARAMETERS.items() if sent.get(name) is not None},
+    )
 
 
 def _model(results: Mapping[str, Any]) -> str | None:
@@ -135,7 +82,7 @@ def _dataset(task: str, sample: Mapping[str, Any]) -> str:
     return task if filtered == "none" else f"{task}/{filtered}"
 
 
-def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[EvaluationRow]:
+def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
     """Yield a row for each metric with a number for the sample."""
     scored = {str(metric): sample.get(str(metric)) for metric in listing(sample.get("metrics"))}
     scores = {
@@ -168,7 +115,7 @@ def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Evaluati
     for metric, score in scores.items():
         judged = {"score": score, "is_correct": score == 1.0}
         of_metric = {"evaluation_result_id": result_id(dataset, metric), "evaluation": judged}
-        yield EvaluationRow(shared | of_metric, place)
+        yield shared | of_metric, place
 
 
 def _text(value: object) -> str:

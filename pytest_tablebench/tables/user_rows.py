@@ -1,4 +1,4 @@
-"""Read the rows of files by people: CSV from a spreadsheet, and JSON lines."""
+"""Read the rows of files by people: CSV as spreadsheets save it, and JSON."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.record import check_schema
 from pytest_tablebench.util.entries import parsed_json
-from pytest_tablebench.util.names import counted
+from pytest_tablebench.util.names import counted, shortened
 
 LARGEST = 64 * 2**20
 """The largest size of a file in bytes."""
@@ -34,8 +33,10 @@ def csv_rows(
     The first `required` of the known `columns` must be there. Raises `SettingsError` that names
     the file and the row.
     """
+    text = _content(path)
+    comma = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        lines = list(csv.reader(io.StringIO(_content(path)), strict=True))
+        lines = list(csv.reader(io.StringIO(text), delimiter=comma, strict=True))
     except csv.Error as error:
         raise SettingsError(f"{path}: is not CSV: {error}") from None
     rows = [(number, row) for number, row in enumerate(lines, 1) if row]
@@ -56,17 +57,24 @@ def csv_rows(
 
 
 def json_rows(path: Path, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the object on each line of a file, with its place for messages.
+    """Yield the objects of a file, from one list or one per line, with their places for messages.
 
-    Raises `SettingsError` that names the line, and for a newer schema. `kind` is what a line is.
+    Raises `SettingsError` that names the place. `kind` is what an object is.
     """
-    for number, line in enumerate(_content(path).splitlines(), 1):
-        location = f"{path}, line {number}"
-        try:
-            data = parsed_json(line)
-        except ValueError:
-            raise SettingsError(f"{location}: is not JSON") from None
+    text = _content(path)
+    if text.lstrip().startswith("["):
+        rows = ((f"{path}, row {n}", data) for n, data in enumerate(_parsed(text, str(path)), 1))
+    else:
+        lines = ((f"{path}, line {n}", line) for n, line in enumerate(text.splitlines(), 1))
+        rows = ((location, _parsed(line, location)) for location, line in lines if line.strip())
+    for location, data in rows:
         if not isinstance(data, dict):
             raise SettingsError(f"{location}: is not {kind}")
-        check_schema(data, path.name)
         yield location, data
+
+
+def _parsed(text: str, location: str) -> Any:
+    try:
+        return parsed_json(text)
+    except ValueError as error:
+        raise SettingsError(f"{location}: is not JSON: {shortened(str(error), 100)}") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._user_rows import csv_rows, json_rows
+from pytest_tablebench.tables.user_rows import csv_rows, json_rows
 
 COLUMNS = ("id", "answer", "who")
 
@@ -19,6 +19,7 @@ COLUMNS = ("id", "answer", "who")
         ("id,who\n1,ann\n", "the first row lacks the column answer; the columns are id, answer"),
         ("id,answer\n1,2\n\n3\n", "row 4: has 1 cell, not 2"),
         ('id,answer\n1,"2\n', "is not CSV: "),
+        ("id;answer\n1;2;3\n", "row 2: has 3 cells, not 2"),
         (b"\xff\n", "cannot be read: "),
     ],
 )
@@ -41,12 +42,11 @@ def test_columns_may_have_any_order(tmp_path: Path) -> None:
     [
         ("{", "line 2: is not JSON"),
         ("[1]", "line 2: is not a label"),
-        ('{"schema": 99}', "rows.jsonl has schema 99"),
     ],
 )
 def test_errors_of_json_lines_name_the_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text(f'{{"schema": 1}}\n{line}\n', encoding="utf-8")
+    path.write_text(f"{{}}\n{line}\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"rows\.jsonl") as error:
         list(json_rows(path, "a label"))
     assert message in str(error.value)
