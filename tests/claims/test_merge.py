@@ -78,6 +78,31 @@ def records_by_case(path: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+def test_shards_of_several_efforts_are_merged(tmp_path: Path) -> None:
+    scores = {"low": {"e1": 0.0, "e2": 0.5}, "high": {"e1": 1.0, "e2": 0.5}}
+    parts = [
+        part(
+            tmp_path / example,
+            number,
+            2,
+            [
+                record(
+                    example, "html", "none", of_example[example], effort=effort, tail=f"/{effort}"
+                )
+                for effort, of_example in scores.items()
+            ],
+        )
+        for number, example in enumerate(("e1", "e2"), 1)
+    ]
+    merged = read_merge(parts).write(tmp_path / "merged").path
+    summary = json.loads((merged / "summary.json").read_text())
+    settings_of = summary["benchmarks"]["toys"]["efforts"]["settings"]
+    figures = {
+        name: (entry["performance"], entry["n_cases"]) for name, entry in settings_of.items()
+    }
+    assert figures == {"low": (0.25, 2), "high": (0.75, 2)}
+
+
 ROW = st.lists(st.sampled_from([None, 0.0, 0.25, 1 / 3, 1.0]), min_size=4, max_size=4)
 
 
