@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import ask_and_write
-from pytest_tablebench.commands.generate import (
-    chosen_names,
-    named_tables,
-    tables_of,
-)
+from pytest_tablebench.commands.generate import chosen_names, named_tables, tables_of
 from pytest_tablebench.commands.outputs import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.files import real_path
@@ -21,7 +19,7 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate.review import Review
+    from pytest_tablebench.generate.annotate.review import Reviewed
     from pytest_tablebench.generate.pair import OpenQuestion
     from pytest_tablebench.tables.table import Table
 
@@ -157,17 +155,16 @@ def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
         write_accepted,
     )
 
-    review = read_review(options.folder)
-    counts = review.counts()
+    questions = read_review(options.folder)
+    counts = Counter(question.state for question in questions)
     states = ", ".join(f"{state} {counts[state]:,}" for state in STATES if counts[state])
-    total = counted(len(review.questions), "question")
-    lines = [f"{options.folder / REVIEW}: {total}: {states}", *_agreement(review)]
-    disputed = review.ids("disputed")
-    if disputed:
+    total = counted(len(questions), "question")
+    lines = [f"{options.folder / REVIEW}: {total}: {states}", *_agreement(questions)]
+    if disputed := [question.id for question in questions if question.state == "disputed"]:
         more = f" and {len(disputed) - _SHOWN:,} more" if len(disputed) > _SHOWN else ""
         lines.append(f"to be discussed: {', '.join(disputed[:_SHOWN])}{more}")
     if options.out is not None:
-        count = write_accepted(options.folder, options.out, review)
+        count = write_accepted(options.folder, options.out, questions)
         lines.append(f"{options.out}: {counted(count, 'question')}")
         lines += check_and_run(options.out)
     elif counts["accepted"]:
@@ -176,19 +173,19 @@ def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
     return lines, 0
 
 
-def _agreement(review: Review) -> list[str]:
+def _agreement(questions: Sequence[Reviewed]) -> list[str]:
     """Return a line for each criterion that both reviewers have marked."""
     from pytest_tablebench.generate.annotate.review import CRITERIA
     from pytest_tablebench.results.judges import weighted_kappa
 
     lines = []
     for criterion in CRITERIA:
-        pairs = review.pairs(criterion)
+        all_pairs = (question.pair(criterion) for question in questions)
+        pairs = [(float(a), float(b)) for a, b in all_pairs if a is not None and b is not None]
         if not pairs:
             continue
-        alike = sum(first is second for first, second in pairs)
-        first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-        kappa = weighted_kappa(first, second)
+        alike = sum(first == second for first, second in pairs)
+        kappa = weighted_kappa(*zip(*pairs, strict=True))
         shown = (
             "undefined, because one reviewer gave a single mark"
             if kappa is None

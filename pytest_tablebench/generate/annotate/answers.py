@@ -10,10 +10,7 @@ from pathlib import Path
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate.annotate.questions import (
     STRUCTURE,
-    ask_by_tree,
-    ask_for_answer,
-    ask_for_score,
-    ask_for_tree,
+    WORDS,
     drawn_answer,
     read_answer,
     text_of,
@@ -25,6 +22,7 @@ from pytest_tablebench.generate.annotate.review import (
     family_of,
     ranked,
 )
+from pytest_tablebench.generate.llm.prompts import ask_model
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.pair import OpenQuestion, Pair
 from pytest_tablebench.generate.question_maker import (
@@ -40,7 +38,9 @@ from pytest_tablebench.metrics.charts import chart_step
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
+from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.hierarchy.rearranged import is_kept
+from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 
@@ -189,14 +189,19 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         model, draws = self._models[place], question.metric == CHART
         # A plan expects a different answer of each model, because the judge rates each.
         likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
-        step = ask_for_answer(shows, family_of(question), question.text, model)
-        if self._strategy != "direct":
-            tree = ask_for_tree(shows, model)
-            drawn = yield from reply_text(tree)
-            step = ask_by_tree(tree, drawn, family_of(question), question.text)
+        family = family_of(question)
+        texts = {"shows": shows, "question": question.text, "form": family.form}
+        if self._strategy == "direct":
+            request = WORDS["asked"].format_map(texts)
+            step = ask_model(WORDS["answers"].format_map(texts), request, model)
+        else:  # TreeThinker's prompt
+            turns = (Message("user", f"{TREE_PROMPT}\n\n{shows}"),)
+            drawn = yield from reply_text(Ask(turns, model, "(C0, 1, 1, heading)\n" * 3))
+            request = WORDS["by_tree"].format_map(texts)
+            step = Ask((*turns, Message("assistant", drawn), Message("user", request)), model)
         reply = yield from reply_text(replace(step, expected=likely))
         if not draws:
-            return read_answer(reply, family_of(question))
+            return read_answer(reply, family)
         subtype = question.tags.get("subtype", "")
         program = chart_step(reply, chart_type=subtype, table=proposal.table)
         if program is None:
@@ -205,10 +210,13 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         return drawn_answer((yield replace(program, expected=values)))
 
     def _to_judge(self, shows: str, question: OpenQuestion, answer: str) -> Ask:
-        subtype = question.tags.get("subtype", "")
+        """Return the request for marks of an answer, without a reference answer."""
         if question.metric == CHART:
             answer = f"a program that draws a chart of these values: {answer}"
-        return ask_for_score(shows, subtype, question.text, answer, self._judge)
+        is_summary = question.tags.get("subtype") == "Summary Analysis"
+        criterion = WORDS["coverage" if is_summary else "correctness"]
+        text = WORDS["answered"].format(shows=shows, question=question.text, answer=answer)
+        return ask_model(WORDS["judge"].format(criterion=criterion), text, self._judge)
 
 
 def _require_budget(error: Exception) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,17 +37,12 @@ from pytest_tablebench.metrics.charts import chart_values
 from pytest_tablebench.metrics.replies import read_reply
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.serializers import serialize
-from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.hierarchy.rearranged import is_kept
-from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.table import Table
 
 _LONGEST_TABLE = 60_000
 """Characters of the longest table that models receive."""
-
-_COVERED = "Summary Analysis"
-"""The subtype that is rated by coverage instead of correctness."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,8 @@ class QuestionFamily:
 STRUCTURE = "sc"
 """The task whose questions are asked about a table and its twin."""
 
-_WORDS = data_file("annotate/prompts.toml")
+WORDS = data_file("annotate/prompts.toml")
+"""The texts of requests."""
 TASKS: Mapping[str, QuestionFamily] = {
     name: QuestionFamily(**(about | {"survives": tuple(about["survives"])}))
     for name, about in data_file("annotate/tasks.toml").items()
@@ -92,54 +88,28 @@ def text_of(table: Table) -> str:
 
 def _latex(table: Table) -> str:
     title = f' "{table.title}"' if table.title else ""
-    return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
+    return str(WORDS["table"]).format(title=title, table=serialize(table, "latex"))
 
 
 def ask_for_questions(
     shows: str, task: QuestionFamily, count: int, language: str, model: str
 ) -> Ask:
     """Return the request for `count` questions of a task."""
-    instructions = _WORDS["questions"].format(
+    instructions = WORDS["questions"].format(
         name=task.name,
         does=task.does,
         subtypes="\n".join(f"- {name}: {meaning}" for name, meaning in task.subtypes.items()),
         count=count,
-        language=_WORDS["languages"][language],
+        language=WORDS["languages"][language],
         form=task.form,
-        examples=_WORDS["examples"].format(examples=task.examples) if task.examples else "",
+        examples=WORDS["examples"].format(examples=task.examples) if task.examples else "",
     )
     return ask_model(instructions, shows, model)
 
 
-def ask_for_answer(shows: str, task: QuestionFamily, question: str, model: str) -> Ask:
-    """Return the request for the answer to a question."""
-    instructions = _WORDS["answers"].format(form=task.form)
-    return ask_model(instructions, _WORDS["asked"].format(shows=shows, question=question), model)
-
-
-def ask_for_tree(shows: str, model: str) -> Ask:
-    """Return the request for the tree of a table's headings, with TreeThinker's prompt."""
-    question = Message("user", f"{TREE_PROMPT}\n\n{shows}")
-    return Ask((question,), model, expected="(C0, 1, 1, heading)\n" * 3)
-
-
-def ask_by_tree(tree: Ask, drawn: str, task: QuestionFamily, question: str) -> Ask:
-    """Return the next request to the model that drew a tree: answer a question with the tree."""
-    instructions = _WORDS["by_tree"].format(form=task.form, question=question)
-    turns = (*tree.messages, Message("assistant", drawn), Message("user", instructions))
-    return replace(tree, messages=turns)
-
-
-def ask_for_score(shows: str, subtype: str, question: str, answer: str, model: str) -> Ask:
-    """Return the request to a judge for marks of an answer, without a reference answer."""
-    criterion = _WORDS["coverage" if subtype == _COVERED else "correctness"]
-    text = _WORDS["answered"].format(shows=shows, question=question, answer=answer)
-    return ask_model(_WORDS["judge"].format(criterion=criterion), text, model)
-
-
 def ask_for_complexity(shows: str, model: str) -> Ask:
     """Return the request for marks of a table's complexity."""
-    return ask_model(_WORDS["complexity"].format(), shows, model)
+    return ask_model(WORDS["complexity"].format(), shows, model)
 
 
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
@@ -151,7 +121,7 @@ _MARK = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,:/&][^\W_]+)*")
 _SYLLABLE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-WORDS = range(20, 51)
+_LENGTHS = range(20, 51)
 """Allowed numbers of words of a question."""
 
 _FORMULA = ("=", "+", "-", "@")
@@ -191,8 +161,8 @@ def _question(text: str) -> str:
     question = plain_text(text, _LONGEST["question"], "question")
     if question.startswith(_FORMULA):
         raise RefusedError("question begins like a formula")  # a spreadsheet would run it
-    if word_count(question) not in WORDS:
-        raise RefusedError(f"question does not have {WORDS[0]} to {WORDS[-1]} words")
+    if word_count(question) not in _LENGTHS:
+        raise RefusedError(f"question does not have {_LENGTHS[0]} to {_LENGTHS[-1]} words")
     return question
 
 

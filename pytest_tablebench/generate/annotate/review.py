@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate.questions import TASKS, QuestionFamily
@@ -199,8 +198,7 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-State = Literal["accepted", "rejected", "disputed", "half reviewed", "not reviewed"]
-STATES: tuple[State, ...] = ("accepted", "rejected", "disputed", "half reviewed", "not reviewed")
+STATES = ("accepted", "rejected", "disputed", "half reviewed", "not reviewed")
 
 _YES = frozenset({"yes", "y", "1", "true", "x", "ok"})
 _NO = frozenset({"no", "n", "0", "false"})
@@ -217,41 +215,22 @@ class Reviewed:
     marks: tuple[Marks, Marks]
 
     @property
-    def state(self) -> State:
-        """The state that follows from all marks; the question is accepted if all are yes."""
+    def state(self) -> str:
+        """The state, one of `STATES`; a question is accepted if all marks are yes."""
         marks = [mark for reviewer_marks in self.marks for mark in reviewer_marks.values()]
-        if all(mark is None for mark in marks):
-            return "not reviewed"
-        if any(mark is None for mark in marks):
-            return "half reviewed"
+        if None in marks:
+            return "half reviewed" if any(mark is not None for mark in marks) else "not reviewed"
         first, second = (all(reviewer_marks.values()) for reviewer_marks in self.marks)
         if first is not second:
             return "disputed"
         return "accepted" if first else "rejected"
 
-
-@dataclass(frozen=True)
-class Review:
-    """All reviewed questions of a folder."""
-
-    questions: Sequence[Reviewed]
-
-    def counts(self) -> Counter[State]:
-        """Return the number of questions in each state."""
-        return Counter(question.state for question in self.questions)
-
-    def ids(self, state: State) -> list[str]:
-        """Return the ids of the questions in a state, in the order of the file."""
-        return [question.id for question in self.questions if question.state == state]
-
-    def pairs(self, criterion: str) -> list[tuple[bool, bool]]:
-        """Return the marks of both reviewers for a criterion, for questions that both marked."""
-        all_marks = (question.marks for question in self.questions)
-        marks = ((first[criterion], other[criterion]) for first, other in all_marks)
-        return [(first, other) for first, other in marks if first is not None and other is not None]
+    def pair(self, criterion: str) -> tuple[bool | None, bool | None]:
+        """Return the marks of both reviewers for a criterion."""
+        return self.marks[0][criterion], self.marks[1][criterion]
 
 
-def read_review(folder: Path) -> Review:
+def read_review(folder: Path) -> list[Reviewed]:
     """Read a folder's `review.csv`. Raises an error that names the row and the column."""
     path = folder / REVIEW
     questions = [
@@ -261,7 +240,7 @@ def read_review(folder: Path) -> Review:
     ]
     if not questions:
         raise DataError(f"{path}: no answer was taken, so there is nothing to review")
-    return Review(questions)
+    return questions
 
 
 def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
@@ -277,14 +256,14 @@ def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
     return marks
 
 
-def write_accepted(folder: Path, new: Path, review: Review) -> int:
+def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> int:
     """Write a dataset folder of the accepted questions; return their number.
 
     A twin question is accepted together with its original. Raises `DataError`.
     """
     path = folder / "questions.csv"
     rows = [row for _, row in csv_rows(path, ("id", "table", "tags"), 0)]
-    accepted = set(review.ids("accepted"))
+    accepted = {question.id for question in questions if question.state == "accepted"}
     kept = [row for row in rows if _of_review(row) in accepted]
     if not kept:
         raise DataError(f"{folder / REVIEW}: no question is accepted by both reviewers")

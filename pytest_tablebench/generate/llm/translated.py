@@ -153,7 +153,23 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         course: Counter[str],  # noqa: ARG002
     ) -> Conversation[Pair]:
         """Translate a question, translate it back, and let the solver answer both."""
-        return self._pair(*proposal)
+        both, question = proposal
+        words = both.words
+        texts = [question.text, *_own_words(question, words)]
+        reply = yield from reply_text(
+            ask_for_translation(texts, words.inside(texts[0]), self._from, self._model)
+        )
+        translated, *others = read_texts(reply, texts)
+        translations = words.by_text | dict(zip(texts[1:], others, strict=True))
+        answers = self._answers(question, translations)
+        if language_of(translated) != self._to:
+            raise RefusedError("question is not translated")
+        if _numbers(translated) != _numbers(question.text):
+            raise RefusedError("numbers of the question have changed")
+        if question.context["kind"] != "yes_no":
+            _require_unsaid(question, translated, answers)
+        yield from self._require_solved(both, question, translated, answers)
+        return self._made(both.other, question, translated, answers, translations)
 
     def keep(self, proposal: tuple[_Both, _AnsweredQuestion], checked: Pair) -> Pair:  # noqa: ARG002
         """Return the translated question."""
@@ -175,24 +191,6 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
             raise RefusedError("two texts have become one")
         return _Translations(dict(zip(texts, translations, strict=True)))
 
-    def _pair(self, both: _Both, question: _AnsweredQuestion) -> Conversation[Pair]:
-        words = both.words
-        texts = [question.text, *_own_words(question, words)]
-        reply = yield from reply_text(
-            ask_for_translation(texts, words.inside(texts[0]), self._from, self._model)
-        )
-        translated_texts = read_texts(reply, texts)
-        translations = words.by_text | dict(zip(texts[1:], translated_texts[1:], strict=True))
-        translated, answers = translated_texts[0], self._answers(question, translations)
-        if language_of(translated) != self._to:
-            raise RefusedError("question is not translated")
-        if _numbers(translated) != _numbers(question.text):
-            raise RefusedError("numbers of the question have changed")
-        if question.context["kind"] != "yes_no":
-            _require_unsaid(question, translated, answers)
-        yield from self._require_solved(both, question, translated, answers)
-        return self._made(both.other, question, translated, answers, translations)
-
     def _require_solved(
         self, both: _Both, question: _AnsweredQuestion, translated: str, answers: tuple[str, ...]
     ) -> Conversation[None]:
@@ -200,17 +198,15 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         translations = both.words.back().inside(translated)
         outcomes = yield [
             reply_text(ask_for_translation([translated], translations, self._to, self._model)),
-            reply_text(self._to_solver(both.other, question, translated, 0, answers)),
+            reply_text(self._to_solver(both.other, question, translated, answers)),
         ]
         back, reply = values_of(outcomes)
         returned = read_texts(back, [translated])[0]
-        if not _is_right(reply, answers, question, self._to, self._threshold):
+        if not self._is_right(reply, answers, question, self._to):
             raise RefusedError("translated question is answered differently")
-        reply = yield from reply_text(
-            self._to_solver(both.table, question, returned, 1, question.answers)
-        )
-        answers = question.answers
-        if not _is_right(reply, answers, question, self._from, self._threshold):
+        step = self._to_solver(both.table, question, returned, question.answers, is_back=True)
+        reply = yield from reply_text(step)
+        if not self._is_right(reply, question.answers, question, self._from):
             raise RefusedError("question translated back is answered differently")
 
     def _made(
@@ -255,39 +251,36 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         table: Table,
         question: _AnsweredQuestion,
         text: str,
-        number: int,
         answers: Sequence[str],
+        *,
+        is_back: bool = False,
     ) -> Ask:
-        """Return a request to the solver: number 0 is the translation, 1 the back translation."""
+        """Return the request to the solver for the translation, or for the back translation."""
         return ask_solver(
             table,
             text,
             metric=_shape(question),
-            language=self._to if number == 0 else self._from,
-            number=number,
+            language=self._from if is_back else self._to,
+            number=int(is_back),
             model=self._solver,
             answers=answers,
         )
 
+    def _is_right(
+        self, reply: str, expected: Sequence[str], question: _AnsweredQuestion, language: str
+    ) -> bool:
+        """Return whether a solver's reply is right, by the rules of a run.
 
-def _is_right(
-    reply: str,
-    expected: Sequence[str],
-    question: _AnsweredQuestion,
-    language: str,
-    threshold: float,
-) -> bool:
-    """Return whether a solver's reply is right, by the rules of a run.
-
-    `threshold` applies to questions without one. Raises `RefusedError` for an invalid reply.
-    """
-    items = read_solution(reply, _shape(question), yes_no(language))
-    metric, context = question.metric or "typed_answer", question.context
-    try:
-        graded = score(metric, "\n".join(items), list(expected), **context)
-    except TableBenchError:
-        raise RefusedError("answer cannot be compared") from None
-    return graded.value >= (threshold if question.threshold is None else question.threshold)
+        Raises `RefusedError` for an invalid reply.
+        """
+        items = read_solution(reply, _shape(question), yes_no(language))
+        metric = question.metric or "typed_answer"
+        try:
+            graded = score(metric, "\n".join(items), list(expected), **question.context)
+        except TableBenchError:
+            raise RefusedError("answer cannot be compared") from None
+        least = self._threshold if question.threshold is None else question.threshold
+        return graded.value >= least
 
 
 def _own_words(question: _AnsweredQuestion, words: _Translations) -> list[str]:
