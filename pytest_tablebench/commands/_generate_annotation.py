@@ -113,16 +113,15 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
 def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     """Return a folder's file of questions, and its questions. Raises `DataError`."""
     from pytest_tablebench.datasets.files import BadRowError
-    from pytest_tablebench.datasets.folder import QUESTION_FILES
+    from pytest_tablebench.datasets.folder import open_folder
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
-    from pytest_tablebench.datasets.folder.tables import FolderTables
 
-    files = [name for name in QUESTION_FILES if (folder / name).is_file()]
-    if len(files) != 1:
-        contents = " and ".join(files) if files else "no questions"
-        raise DataError(f"{folder}: {contents}; it needs one of {', '.join(QUESTION_FILES)}")
+    dataset = open_folder(folder, ".")
+    for file, mistake in dataset.mistakes:
+        raise DataError(f"{folder / file}: {mistake}")
+    file = dataset.question_file
     questions: dict[str, OpenQuestion] = {}
-    for number, row in raw_questions(FolderTables(folder), files[0]):
+    for number, row in raw_questions(dataset.table_reader(folder), file):
         try:
             if isinstance(row, BadRowError):
                 raise row
@@ -130,11 +129,11 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
             if question.id in questions:
                 raise BadRowError("id", f"{question.id!r} occurs a second time")
         except BadRowError as error:
-            raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
+            raise DataError(f"{file}, row {number}, {error.field}: {error}") from None
         questions[question.id] = question
     if not questions:
-        raise DataError(f"{folder / files[0]}: contains no question")
-    return files[0], list(questions.values())
+        raise DataError(f"{folder / file}: contains no question")
+    return file, list(questions.values())
 
 
 def _read_table(folder: Path, name: str, title: str | None) -> Table:

@@ -159,7 +159,8 @@ def rule_questions(options: argparse.Namespace) -> tuple[list[str], int]:
 
     subtasks = chosen_names("subtask", options.subtask, SKILLS)
     maker = RuleGenerator(subtasks=subtasks, **_chosen(options))
-    first, *rest = _write(options, maker, "rules", subtasks=",".join(subtasks))
+    facts = {"way": "rules", **_chosen(options), "subtasks": ",".join(subtasks)}
+    first, *rest = write_folder(options, maker, facts)
     by_subtask = dict.fromkeys(subtasks, 0)
     for (subtask, _), count in maker.cells().items():
         by_subtask[subtask] += count
@@ -171,7 +172,7 @@ def probe_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.probes import ProbeGenerator
 
     maker = ProbeGenerator(**_chosen(options))
-    first, *rest = _write(options, maker, "probes")
+    first, *rest = write_folder(options, maker, {"way": "probes", **_chosen(options)})
     return [first, shares("by kind", maker.tally.recipes), *rest], 0
 
 
@@ -179,16 +180,12 @@ def twin_questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.twins import TwinGenerator
 
     maker = TwinGenerator(**_chosen(options))
-    first, *rest = _write(options, maker, "twins")
+    first, *rest = write_folder(options, maker, {"way": "twins", **_chosen(options)})
     return [first, shares("twins with exchanged", maker.tally.exchanged), *rest], 0
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("seed", "language", "per_table")}
-
-
-def _write(options: argparse.Namespace, maker: QuestionMaker, name: str, **more: str) -> list[str]:
-    return write_folder(options, maker, {"way": name, **_chosen(options), **more})
 
 
 def treb_samples(options: argparse.Namespace) -> tuple[list[str], int]:

@@ -14,7 +14,7 @@ from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets.files import BadRowError
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
-from pytest_tablebench.metrics.typed_columns import column_format
+from pytest_tablebench.metrics.typed_columns import column_format, column_texts
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import SameTable
@@ -122,7 +122,7 @@ def _percent(
 
 
 def _numbers(columns: Sequence[Sequence[Any]], decimal: str) -> Iterator[Quantity]:
-    for text in _texts(columns):
+    for text in column_texts(columns):
         if (number := read_quantity(text, decimal)) is not None:
             yield number
 
@@ -153,11 +153,6 @@ def _columns(tables: Sequence[Table], most: int = _LOOKED_AT) -> Iterator[tuple[
     for table in tables:
         for index, name in enumerate(table.header):
             yield name, [row[index] for row in table.rows[:most] if index < len(row)]
-
-
-def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
-    texts = (cell for cells in columns for cell in cells[:_LOOKED_AT] if isinstance(cell, str))
-    return (text.strip()[:200] for text in texts)
 
 
 class NotCorrectableError(TableBenchError):

@@ -71,7 +71,8 @@ def column_format(
     return ColumnFormat(decimal, is_open and not (comma or point), _day_first(columns))
 
 
-def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
+def column_texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield the start of each text in the first cells of columns."""
     texts = (cell for cells in columns for cell in cells[:_LOOKED_AT] if isinstance(cell, str))
     return (text.strip()[:200] for text in texts)
 
@@ -79,7 +80,7 @@ def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
 def _signs(columns: Sequence[Sequence[Any]]) -> tuple[bool, bool, bool]:
     """Return whether cells show a decimal comma, a decimal point, and points of either kind."""
     comma = point = is_open = False
-    for text in _texts(columns):
+    for text in column_texts(columns):
         match = _NUMBER.fullmatch(text)
         if match is None or _DATE.search(text):
             continue
@@ -111,7 +112,7 @@ def _day_first(columns: Sequence[Sequence[Any]]) -> bool | None:
 
     A number above 12 is a day.
     """
-    dates = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
+    dates = [match for text in column_texts(columns) if (match := _SLASHES.fullmatch(text))]
     first = any(int(match[1]) > 12 for match in dates)
     second = any(int(match[2]) > 12 for match in dates)
     return first if first != second else None

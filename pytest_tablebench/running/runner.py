@@ -233,10 +233,6 @@ class Runner:
         source = self._sources.get(dataset)
         return {} if source is None else source.metrics
 
-    def benchmark_of(self, dataset: str) -> str:
-        """Return the benchmark of a dataset."""
-        return self.registry.datasets[dataset].benchmark
-
     def count_problems(self) -> int:
         """Return the number of unusable rows found so far."""
         return sum(_count_problems(source) for source in self._sources.values())

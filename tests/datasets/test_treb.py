@@ -12,6 +12,7 @@ import pytest
 from pytest_tablebench import serialize
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.treb import _samples, _tables
 from pytest_tablebench.datasets.treb._samples import sample_of
 from pytest_tablebench.datasets.treb._tables import SampleTable, tables_of
@@ -227,10 +228,9 @@ def test_a_sample_without_an_id_is_named(tmp_path: Path) -> None:
 def read(tmp_path: Path, compat: Compat = "fixed", **fields: Any) -> list[SampleTable]:
     (tmp_path / "csv").mkdir(exist_ok=True)
     (tmp_path / "csv" / "harbours.csv").write_text(HARBOURS, encoding="utf-8")
-    file = tmp_path / "Table_Query.json"
-    return tables_of(
-        sample_of(sample("Table_Query", **fields), file, tmp_path, 1), tmp_path, compat
-    )
+    opened = Opened(tmp_path, compat, "TReB")
+    row = sample("Table_Query", **fields)
+    return tables_of(sample_of(row, tmp_path / "Table_Query.json", opened, 1))
 
 
 def rows_of(found: SampleTable) -> Sequence[Sequence[str]]:

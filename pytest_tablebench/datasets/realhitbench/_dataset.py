@@ -79,6 +79,7 @@ class RealHit(FileDataset[RealHitQuestion], section="realhitbench"):
     """
 
     reply_form = FinalAnswer()
+    instruction = "{instruction}"
     typed = False
 
     def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
@@ -202,6 +203,4 @@ class RealHit(FileDataset[RealHitQuestion], section="realhitbench"):
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces: the instruction for the kind, then table and question."""
-        texts = {name: render_field(value, render) for name, value in example.inputs.items()}
-        source = self.source.format_map(texts)
-        return PromptParts(texts["instruction"], source, reference_reply=CANNED)
+        return replace(super().prompt(example, render), reference_reply=CANNED)

@@ -32,12 +32,37 @@ def split_lottery(count: int) -> list[str]:
     return [draw.choices(_SPLITS, weights=_SHARES)[0] for _ in range(count)]
 
 
-class TableBench(ToRR[TableBenchRow], section="tablebench"):
+class _AnyTableBench(FileDataset[TableBenchRow]):
+    """A kind of TableBench's questions; the kinds read the same files."""
+
+    qtype: str
+    is_split = True
+
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
+        """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
+        version = find_version(folder, self.qtype, fetch=self.fetch)
+        count, file = len(version.rows), folder / version.file
+        splits = split_lottery(count) if self.is_split else ["test"] * count
+        rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}
+        for row, split in zip(version.rows, splits, strict=True):
+            if row is not None:
+                rows[split].append(row)
+        return self.opened_source(
+            Opened(folder, compat, "TableBench", version.problems),
+            rows["test"],
+            lambda: rows["train"],
+            files=(version.file,),
+            notes=tuple(version.notes),
+            place=f"the test part of {file}" if self.is_split else str(file),
+        )
+
+
+class TableBench(_AnyTableBench, ToRR[TableBenchRow], section="tablebench"):
     """One kind of TableBench's questions: short answers, five demonstrations.
 
-    The three kinds read the same files. Upstream has only one split, so a seeded lottery selects a
-    fifth of the questions for demonstrations and three fifths for the evaluation. The prompt
-    describes the answer's form for its question, not for the demonstrations.
+    Upstream has only one split, so a seeded lottery selects a fifth of the questions for
+    demonstrations and three fifths for the evaluation. The prompt describes the answer's form for
+    its question, not for the demonstrations.
 
     Arguments:
         name: the dataset's name.
@@ -50,23 +75,6 @@ class TableBench(ToRR[TableBenchRow], section="tablebench"):
     def __init__(self, name: str, qtype: str) -> None:
         self.name = name
         self.qtype = qtype
-
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
-        """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
-        version = find_version(folder, self.qtype, fetch=self.fetch)
-        splits = split_lottery(len(version.rows))
-        rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}
-        for row, split in zip(version.rows, splits, strict=True):
-            if row is not None:
-                rows[split].append(row)
-        return self.opened_source(
-            Opened(folder, compat, "TableBench", version.problems),
-            rows["test"],
-            lambda: rows["train"],
-            files=(version.file,),
-            notes=tuple(version.notes),
-            place=f"the test part of {folder / version.file}",
-        )
 
     def other_golds(self, folder: Path) -> Iterator[OtherGold]:
         """Yield the answers of the other versions in `folder`: upstream has corrected some."""
@@ -100,28 +108,18 @@ class TableBench(ToRR[TableBenchRow], section="tablebench"):
         return self.formats.get(row.qsubtype, self.formats[""])
 
 
-class TableBenchCharts(FileDataset[TableBenchRow], section="tablebench_viz"):
+class TableBenchCharts(_AnyTableBench, section="tablebench_viz"):
     """Programs that draw a chart, with the table in the file `table.csv`.
 
     Upstream has only one split. Charts have no demonstrations, so every question is evaluated.
     """
 
+    qtype = CHARTS
+    is_split = False
     upstream = TableBench.upstream
     answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType(
         dict.fromkeys(("line", "object", "printed", "box"), AnswerForm(judged="reply"))
     )
-
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
-        """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
-        version = find_version(folder, CHARTS, fetch=self.fetch)
-        return self.opened_source(
-            Opened(folder, compat, "TableBench", version.problems),
-            [row for row in version.rows if row is not None],
-            lambda: (),
-            files=(version.file,),
-            notes=tuple(version.notes),
-            place=str(folder / version.file),
-        )
 
     def example(self, row: TableBenchRow) -> Example:
         """Make the example of a row."""

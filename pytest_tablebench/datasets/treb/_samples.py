@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.files import (
     BadRowError,
     json_lines,
@@ -121,6 +123,7 @@ class Sample:
         header_rows: the number of header lines of each table, unchecked.
         context: further context of the metric.
         fault: the reason why it cannot be used; None if it can.
+        folder, compat: where and in which mode its tables are read.
     """
 
     id: str
@@ -135,6 +138,8 @@ class Sample:
     header_rows: tuple[object, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     fault: str | None = None
+    folder: Path = Path()
+    compat: Compat = "fixed"
 
     @property
     def table_count(self) -> int:
@@ -199,12 +204,12 @@ def _lines(path: Path) -> Iterator[Any]:
         yield row
 
 
-def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
+def sample_of(row: Any, file: Path, opened: Opened, number: int) -> Sample:
     """Return the sample of a row. Raises `BadRowError`.
 
     A sample without an id has a fault, because later runs could not identify it.
     """
-    where = file.relative_to(folder)
+    where = file.relative_to(opened.folder)
     question = text_field(row, "question")
     row_id = row.get("id")
     fault = None
@@ -228,6 +233,8 @@ def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
         html=_texts(row, "Table_html"),
         header_rows=tuple(_list(row, "columnslable")),
         fault=fault,
+        folder=opened.folder,
+        compat=opened.compat,
     )
 
 

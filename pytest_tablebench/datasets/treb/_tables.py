@@ -39,21 +39,22 @@ class SampleTable:
     text: str = ""
 
 
-def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[SampleTable]:
+def tables_of(sample: Sample) -> list[SampleTable]:
     """Return the tables of a sample; `reference` uses only the first one."""
-    count = sample.table_count if compat == "fixed" else min(sample.table_count, 1)
-    return [_table(sample, index, folder, compat) for index in range(count)]
+    count = sample.table_count if sample.compat == "fixed" else min(sample.table_count, 1)
+    return [_table(sample, index) for index in range(count)]
 
 
-def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> SampleTable:
+def _table(sample: Sample, place: int) -> SampleTable:
     """Read one table from its first readable form: CSV, Markdown, HTML."""
+    compat = sample.compat
     faults: list[str] = []
     lines: Sequence[Sequence[str]] | None = None
     source, markdown = "csv", _at(sample.markdown, place)
     path = _at(sample.csv, place)
     if path:
         try:
-            lines = _csv_lines(folder, path)
+            lines = _csv_lines(sample.folder, path)
         except DataError:
             faults.append("file_path")
     if lines is None and markdown:

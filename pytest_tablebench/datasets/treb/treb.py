@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -45,21 +45,7 @@ OWN_INSTRUCTIONS = (
 AS_GIVEN = "Markdown and HTML of unchanged tables are upstream's own"
 
 
-@dataclass(frozen=True)
-class SampleInFolder:
-    """A sample, and the folder and mode in which it is read."""
-
-    sample: Sample
-    folder: Path
-    compat: Compat
-
-    @property
-    def id(self) -> str:
-        """The id of its example."""
-        return self.sample.id
-
-
-class TReB(FileDataset[SampleInFolder], section="treb"):
+class TReB(FileDataset[Sample], section="treb"):
     """One subtask. All subtasks share one data folder."""
 
     def __init__(self, subtask: Subtask) -> None:
@@ -93,13 +79,11 @@ class TReB(FileDataset[SampleInFolder], section="treb"):
             return form
         return replace(form, system=texts[name]) if place in modes and name in texts else form
 
-    def open(
-        self, folder: Path, *, compat: Compat = "fixed", **_: Any
-    ) -> RowSource[SampleInFolder]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Sample]:
         """Open the files with samples of the subtask. Raises `DataMissing` or `DataError`."""
         files = self._files(folder)
         opened = Opened(folder, compat, "TReB")
-        samples = cache(lambda: {table_name(row.sample): row.sample for row in source.rows()})
+        samples = cache(lambda: {table_name(sample): sample for sample in source.rows()})
 
         def as_upstream(table: Table, serializer: str) -> str | None:
             """Return upstream's own Markdown or HTML, which `reference` shows."""
@@ -145,29 +129,27 @@ class TReB(FileDataset[SampleInFolder], section="treb"):
             f"scored by the defaults",
         )
 
-    def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[SampleInFolder]:
+    def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[Sample]:
         """Yield the samples of the subtask; report unusable rows to `opened`."""
         if self.metric == "treb_instruction":
-            yield from (
-                SampleInFolder(sample, opened.folder, opened.compat) for sample in instructions()
-            )
+            yield from instructions()
             return
         seen: set[str] = set()
         for path in files:
             name = path.relative_to(opened.folder).as_posix()
             for number, subtask, row in samples_in(path):
                 if subtask is None or dataset_name(subtask) == self.name:
-                    make = partial(sample_of, row, path, opened.folder, number)
+                    make = partial(sample_of, row, path, opened, number)
                     sample = opened.checked(shortened(name, 120), number, make, seen)
                     if sample is not None:
-                        yield SampleInFolder(sample, opened.folder, opened.compat)
+                        yield sample
 
-    def example(self, row: SampleInFolder) -> Example:
+    def example(self, sample: Sample) -> Example:
         """Make the example of a sample. Raises `DataError` for a sample with a fault."""
-        sample, subtask = row.sample, self.subtask
+        subtask = self.subtask
         if sample.fault is not None:
             raise DataError(f"{sample.place}, {sample.fault}")
-        tables = tables_of(sample, row.folder, row.compat)
+        tables = tables_of(sample)
         titles = [title for title in sample.titles if title] if subtask.titles else []
         inputs: dict[str, Any] = {"question": "\n".join([sample.question, *titles])}
         for number, sample_table in enumerate(tables, start=1):
@@ -205,17 +187,16 @@ class TReB(FileDataset[SampleInFolder], section="treb"):
             "language": "zh" if is_chinese(sample.question) else "en",
         }
 
-    def key(self, row: SampleInFolder) -> Hashable:
+    def key(self, sample: Sample) -> Hashable:
         """Return the question."""
-        return text_key(Example("", {"question": row.sample.question}, "", (), ""))
+        return text_key(Example("", {"question": sample.question}, "", (), ""))
 
-    def stratum(self, row: SampleInFolder) -> Stratum:
+    def stratum(self, sample: Sample) -> Stratum:
         """Return the tags without tables, and the sample's first table."""
-        sample = row.sample
         table = (sample.csv or sample.markdown or sample.html or (sample.id,))[0]
         return Stratum(tuple(sorted(self._tags(sample).items())), table)
 
-    def does_not_apply(self, row: SampleInFolder, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
+    def does_not_apply(self, sample: Sample, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
         """Return why the sample is skipped: its answer names positions in the unchanged table."""
         changed = self.subtask.order and perturbation != "none"
         return "the answer names rows or columns by their places" if changed else None
