@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
 from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.names import counted, out_of, split_names
 
 if TYPE_CHECKING:
@@ -191,15 +190,12 @@ def _propose(
     sample = propose_sample(labelled.cases, options.label_sample, seed=options.seed)
     if not sample:
         raise SettingsError("every example with a judged answer has a label already")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows((case.case_id, "", "", "") for case, _ in sample)
+    text = as_csv([COLUMNS, *((case.case_id, "", "", "") for case, _ in sample)])
     out = options.out or Path("to_label.csv")
     if out.exists():
         raise SettingsError(f"{out} exists; name another file with --out")
     with writing(f"--out: cannot write {out}"):
-        out.write_text(text.getvalue(), encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     add_sample(run.path, sample)
     lines = [f"{counted(len(sample), 'answer')} to label: {out}"]
     judged = [case for case, _ in sample if case.part in JUDGED]

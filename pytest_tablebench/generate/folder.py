@@ -29,6 +29,7 @@ from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, shortened, slug
@@ -224,10 +225,9 @@ def _write_table(table: Table, path: Path) -> None:
 
 def _csv(table: Table) -> str:
     """Return CSV with a quoted header, so that its separator is recognized correctly."""
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(table.header)
-    csv.writer(text, lineterminator="\n").writerows(table.rows)
-    return text.getvalue()
+    header = io.StringIO()
+    csv.writer(header, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(table.header)
+    return header.getvalue() + as_csv(table.rows)
 
 
 def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:

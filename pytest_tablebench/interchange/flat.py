@@ -12,6 +12,7 @@ from pytest_tablebench.errors import SettingsError, missing_package
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain, records_by
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run
+from pytest_tablebench.util.csv_text import guarded
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
@@ -85,22 +86,12 @@ def write_csv(run: Run, folder: Path, *, raw: bool = False) -> list[Path]:
         if kind == _TRUTH:
             frame[name] = frame[name].map({True: "true", False: "false"})
         elif kind == _TEXT and not raw:
-            frame[name] = frame[name].map(_guarded, na_action="ignore")
+            frame[name] = frame[name].map(guarded, na_action="ignore")
     if not raw:
-        frame.columns = frame.columns.map(_guarded)
+        frame.columns = frame.columns.map(guarded)
     path = folder / "records.csv"
     write_whole(path, frame.to_csv(index=False, lineterminator="\r\n"))
     return [path]
-
-
-_FORMULA = tuple("=+-@＝＋－＠")
-
-
-def _guarded(text: str) -> str:
-    """Return a text that no spreadsheet executes as a formula (OWASP, CSV injection)."""
-    if text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA):
-        return f"'{text}"
-    return text
 
 
 def write_parquet(run: Run, folder: Path) -> list[Path]:

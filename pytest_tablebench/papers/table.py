@@ -6,8 +6,6 @@ titles, leading columns and notes are in `captions.toml`.
 
 from __future__ import annotations
 
-import csv
-import io
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.markdown import escaped_text, markdown_text
+from pytest_tablebench.util.csv_text import as_csv, guarded
 from pytest_tablebench.util.names import printable
 
 Value = str | float | int | None
@@ -263,15 +262,12 @@ def csv_text(table: PaperTable) -> str:
     elif any(table.row_notes):
         notes = ("note", *table.row_notes)
         rows = ((*row, note) for row, note in zip(rows, notes, strict=True))
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(map(_csv_cell, row) for row in rows)
-    return out.getvalue()
+    return as_csv(map(_csv_cell, row) for row in rows)
 
 
 def _csv_cell(cell: Value) -> Value:
     if isinstance(cell, str):
-        text = printable(cell)
-        return "'" + text if text.lstrip().startswith(_FORMULA) else text
+        return guarded(printable(cell))
     return round(float(cell), 9) + 0.0 if isinstance(cell, float) else cell
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
@@ -13,6 +11,7 @@ from typing import Literal, get_args
 
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.tables.user_rows import csv_rows
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.entries import parsed_json
 
 Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
@@ -153,9 +152,5 @@ def cells_of(item: Correction) -> list[str]:
 
 def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     """Write a file. Raises `SettingsError` if it cannot be written."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(cells_of(item) for item in corrections)
     with writing(f"{path}: cannot be written"):
-        path.write_text(text.getvalue(), encoding="utf-8")
+        path.write_text(as_csv([COLUMNS, *map(cells_of, corrections)]), encoding="utf-8")

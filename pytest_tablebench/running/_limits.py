@@ -92,15 +92,13 @@ def reply_within_limits(
     return Settled(variant, last, tuple(replaced))
 
 
-def stored(
-    request: Request, limits: Sequence[Limit], store: Store | None, *, asks: bool = True
-) -> Settled:
+def stored(request: Request, limits: Sequence[Limit], store: Store | None) -> Settled:
     """Call `reply_within_limits` with the replies of the store."""
 
     def find(variant: Request, _: Use) -> Reply | None:
         return None if store is None else store.get(variant.key())
 
-    return reply_within_limits(request, limits, find, asks=asks)
+    return reply_within_limits(request, limits, find)
 
 
 def _applies(limit: Limit, request: Request, reply: Reply) -> bool:

@@ -7,7 +7,6 @@ treb.md section 3, PoT).
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.structured import flattened
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import SameTable
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.leftovers import SharedFile
 from pytest_tablebench.util.names import counted
 
@@ -81,12 +81,7 @@ def columns_of(key: SameTable) -> Columns:
             f"{table.label}: {len(table.header):,} columns; tools need 1 to {MOST_COLUMNS:,}"
         )
     names = _unique([str(name or "").strip() for name in table.header])
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(
-        [cell.strip() if isinstance(cell, str) else cell for cell in row] for row in table.rows
-    )
+    written = as_csv([names, *_stripped(table.rows)])
 
     def column(index: int) -> Iterator[str]:
         cells = (row[index] for row in table.rows)
@@ -94,7 +89,7 @@ def columns_of(key: SameTable) -> Columns:
 
     types = {name: _type(column(index)) for index, name in enumerate(names)}
     examples = tuple(_examples(column(index)) for index in range(len(names)))
-    file = SharedFile(written.getvalue().encode("utf-8", "replace"))
+    file = SharedFile(written.encode("utf-8", "replace"))
     return Columns(types, examples, len(table.rows), file)
 
 
@@ -146,11 +141,11 @@ def frame_csv(table: Table, compat: Compat = "fixed") -> tuple[str, int]:
     if not table.header:
         raise TableError(f"{table.label}: has no columns; a data frame needs at least one")
     head = (*table.header_rows, table.header)
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    for line in (*head, *table.rows):
-        writer.writerow([cell.strip() if isinstance(cell, str) else cell for cell in line])
-    return written.getvalue(), len(head)
+    return as_csv(_stripped([*head, *table.rows])), len(head)
+
+
+def _stripped(lines: Iterable[Iterable[object]]) -> Iterator[list[object]]:
+    return ([cell.strip() if isinstance(cell, str) else cell for cell in line] for line in lines)
 
 
 def frame_text(table: Table, compat: Compat = "fixed") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.csv_text import as_csv
 
 
 class SameTable:
@@ -56,9 +56,7 @@ class TableFile:
         if self.data is not None:
             return self.data
         if name.endswith(".csv"):
-            written = io.StringIO()
-            csv.writer(written, lineterminator="\n").writerows(self.table.lines)
-            return written.getvalue().encode("utf-8", "surrogatepass")
+            return as_csv(self.table.lines).encode("utf-8", "surrogatepass")
         if name.endswith(".xlsx"):
             return _workbook(self.table)
         raise TableError(f"{self.table.label}: {name} is neither .xlsx nor .csv")

@@ -61,9 +61,9 @@ def test_labels_of_each_person_are_saved_apart(watched: Watched, tmp_path: Path)
 
 
 def test_the_judges_mark_is_hidden_in_blind_mode(watched: Watched, tmp_path: Path) -> None:
-    cases = [label_case(judge_mark=0.123)]
+    cases = [label_case(judge_mark=0.123, scale="right_wrong")]
     write_label_page(tmp_path / "blind.html", cases)
-    write_label_page(tmp_path / "open.html", cases, blind=False, scale="right_wrong")
+    write_label_page(tmp_path / "open.html", cases, blind=False)
     page = opened(watched, tmp_path / "blind.html")
     assert "judge" not in page.inner_text("#content").lower()
     assert "0.123" not in page.evaluate(DETAIL)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +21,7 @@ from pytest_tablebench.datasets.folder.questions import raw_questions, table_fil
 from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table_part import tables_in
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import shortened
@@ -121,7 +121,7 @@ def _csv_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> st
         written: list[str] = []
         if number in ids:
             cells[header.index("id")] = ids[number]
-            written = list(io.StringIO(_as_csv(text, delimiter, [cells]), newline=""))
+            written = list(io.StringIO(as_csv([cells], delimiter, _line_end(text)), newline=""))
         if number in ids or number in without:
             empty = [_line_end(text)] * (number - before - len(written))
             lines[before:number] = [*empty, *written]
@@ -144,16 +144,10 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
     kept = [n for n in range(len(rows[0])) if any(cells[n].strip() for cells in rows)]
     if len(kept) == len(rows[0]) or not kept:
         return []
-    fixed = _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows))
+    fixed = as_csv(([cells[n] for n in kept] for cells in rows), delimiter, _line_end(text))
     _write(tables, name, declared_line(text) + fixed)
     gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
     return [f"{shortened(name, 80)}: column {n} removed, because it is empty" for n in gone]
-
-
-def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, delimiter=delimiter, lineterminator=_line_end(text)).writerows(rows)
-    return stream.getvalue()
 
 
 def _line_end(text: str) -> str:

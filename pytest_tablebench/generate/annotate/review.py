@@ -5,8 +5,6 @@ Spec: realhitbench.md section 8.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.generate.annotate.questions import TASKS, QuestionFamily
 from pytest_tablebench.generate.pair import OpenQuestion, parse_number
 from pytest_tablebench.tables.user_rows import csv_rows
+from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path, write_whole
 from pytest_tablebench.util.names import shortened
@@ -144,13 +143,12 @@ class ReviewFile:
             )
         if not candidates:
             rows.append((*question_cells, "no", "", 0, "", "", ""))
-        text = io.StringIO()
         blanks = ("",) * len(_MARKS)
-        csv.writer(text).writerows(
-            row if row is _HEADER else [*map(_cell, row), *blanks] for row in rows
-        )
+        lines = (row if row is _HEADER else [*map(_cell, row), *blanks] for row in rows)
         # Spreadsheets recognize UTF-8 by its byte order mark.
-        data = text.getvalue().encode("utf-8-sig" if not self.size else "utf-8", "replace")
+        data = as_csv(lines, line_end="\r\n").encode(
+            "utf-8-sig" if not self.size else "utf-8", "replace"
+        )
         with self._path.open("r+b" if self.size else "wb") as file:
             file.truncate(self.size)
             file.seek(self.size)
@@ -177,11 +175,8 @@ def questions_as_table(folder: Path, defaults: Mapping[str, str]) -> None:
     lines = folder / "questions.jsonl"
     rows = [parsed_json(line) for line in lines.read_text(encoding="utf-8").splitlines()]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_written(row.get(name, "")) for name in names] for row in rows)
-    write_whole(folder / "questions.csv", text.getvalue())
+    cells = ([_written(row.get(name, "")) for name in names] for row in rows)
+    write_whole(folder / "questions.csv", as_csv([names, *cells]))
     lines.unlink()
     settings = folder / "tablebench.toml"
     content = settings.read_text(encoding="utf-8")
@@ -267,10 +262,7 @@ def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> in
     kept = [row for row in rows if _of_review(row) in accepted]
     if not kept:
         raise DataError(f"{folder / REVIEW}: no question is accepted by both reviewers")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(kept)
+    text = as_csv([kept[0], *(row.values() for row in kept)])
     try:
         new.mkdir(parents=True)
         for name in dict.fromkeys(row.get("table", "") for row in kept):
@@ -282,7 +274,7 @@ def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> in
         settings = folder / "tablebench.toml"
         if settings.is_file():
             (new / settings.name).write_bytes(settings.read_bytes())
-        (new / "questions.csv").write_text(text.getvalue(), encoding="utf-8")
+        (new / "questions.csv").write_text(text, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{new} cannot be written: {error.strerror or error}") from None
     return len(kept)

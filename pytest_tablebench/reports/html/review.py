@@ -281,8 +281,6 @@ def write_label_page(
     cases: Sequence[LabelCase],
     *,
     blind: bool = True,
-    scale: LabelScale | None = None,
-    title: str = "Judged replies",
 ) -> None:
     """Write a page on which a person marks replies and saves the marks as `labels.csv`.
 
@@ -290,8 +288,6 @@ def write_label_page(
         path: the file to write; a former one is replaced.
         cases: in the order in which the page shows them.
         blind: whether the page leaves out the judge's marks; they are then not in the file.
-        scale: the buttons for all cases; by default each case's own.
-        title: the heading.
 
     Raises `SettingsError` if `path` cannot be written.
     """
@@ -302,7 +298,7 @@ def write_label_page(
         "question": [case.question[:_EXCERPT] for case in cases],
         "gold": [" | ".join(case.references)[:_SHORT] for case in cases],
         "answer": [case.reply[:_SHORT] for case in cases],
-        "scale": [_SCALES.index(scale or case.scale) for case in cases],
+        "scale": [_SCALES.index(case.scale) for case in cases],
     }
     index = {
         "kind": "labels",
@@ -331,7 +327,8 @@ def write_label_page(
         for case in cases
     ]
     tables = [case.tables for case in cases]
-    _save(path, title, "labels", len(cases), pack_items(index, details, tables, [()] * len(cases)))
+    blocks = pack_items(index, details, tables, [()] * len(cases))
+    _save(path, "Judged replies", "labels", len(cases), blocks)
 
 
 def _marks() -> list[dict[str, str]]:

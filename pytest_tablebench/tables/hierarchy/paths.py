@@ -213,8 +213,6 @@ def table_of_paths(
     *,
     columns: Sequence[Texts],
     rows: Sequence[Texts] = (),
-    title: str | None = None,
-    name: str | None = None,
 ) -> AnyTable:
     """Return a table with header lines, row headers and merged cells made from paths.
 
@@ -249,8 +247,6 @@ def table_of_paths(
     return kind(
         tuple(header),
         tuple(map(tuple, body)),
-        title,
-        name=name,
         header_rows=tuple(map(tuple, header_rows)),
         row_headers=labels,
         spans=tuple(span for span in spans if span.rows * span.columns > 1),
