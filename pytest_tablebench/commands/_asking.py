@@ -113,10 +113,10 @@ def _written(
     size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
     try:
         first, *rest = write(answer=partial(_answered, client, size))
-    except DataError as error:
+    except (DataError, SettingsError) as error:
         if not client.spent.calls and not client.spent.failed:
             raise
-        raise DataError("; ".join([str(error), *cost_lines(client.spent)])) from None
+        raise type(error)("; ".join([str(error), *cost_lines(client.spent)])) from None
     tally = maker.tally
     rejected_count = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
