@@ -48,8 +48,12 @@ def ask_and_write(
 
     Returns the lines to print, and the exit code.
     """
+    from pytest_tablebench.generate.folder import prepare
+
     with open_client(options, models) as client:
-        lines, calls = _plan(client, origin, maker)
+        sources = origin.sources(lambda: None)
+        tables = (prepare(source, maker, lambda _: None) for source in sources)
+        lines, calls = plan_lines(client, tables)
         if calls and not options.yes:
             return [*lines, "nothing was asked or written; add --yes to ask"], 0
         write = partial(write_folder, options, maker, made_with, origin, then=then)
@@ -77,14 +81,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
     from pytest_tablebench.config.settings import read_settings
 
     return read_settings(lambda key: getattr(options, key, None), Path.cwd())
-
-
-def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[list[str], int]:
-    """Return the lines of the plan, and the largest number of calls."""
-    from pytest_tablebench.generate.folder import prepare
-
-    sources = origin.sources(lambda: None)
-    return plan_lines(client, (prepare(source, maker, lambda _: None) for source in sources))
 
 
 def plan_lines(
