@@ -48,8 +48,12 @@ def ask_and_write(
 
     Returns the lines to print, and the exit code.
     """
+    from pytest_tablebench.generate.folder import prepare
+
     with open_client(options, models) as client:
-        lines, calls = _plan(client, origin, maker)
+        sources = origin.sources(lambda: None)
+        tables = (prepare(source, maker, lambda _: None) for source in sources)
+        lines, calls = plan_lines(client, tables)
         if calls and not options.yes:
             return [*lines, "nothing was asked or written; add --yes to ask"], 0
         write = partial(write_folder, options, maker, made_with, origin, then=then)
@@ -79,14 +83,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return read_settings(lambda key: getattr(options, key, None), Path.cwd())
 
 
-def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[list[str], int]:
-    """Return the lines of the plan, and the largest number of calls."""
-    from pytest_tablebench.generate.folder import prepare
-
-    sources = origin.sources(lambda: None)
-    return plan_lines(client, (prepare(source, maker, lambda _: None) for source in sources))
-
-
 def plan_lines(
     client: ModelClient, conversations: Iterable[Conversation[Any]], flag: str = "--model"
 ) -> tuple[list[str], int]:
@@ -113,10 +109,10 @@ def _written(
     size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
     try:
         first, *rest = write(answer=partial(_answered, client, size))
-    except DataError as error:
+    except (DataError, SettingsError) as error:
         if not client.spent.calls and not client.spent.failed:
             raise
-        raise DataError("; ".join([str(error), *cost_lines(client.spent)])) from None
+        raise type(error)("; ".join([str(error), *cost_lines(client.spent)])) from None
     tally = maker.tally
     rejected_count = sum(tally.rejected.values())
     lines = [first, shares("by subtask", tally.recipes)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.commands.outputs import CommandAnswer, check_and_run, print_lines
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.described import SETTINGS_FILE
-from pytest_tablebench.errors import DataError, DataMissing, SettingsError
+from pytest_tablebench.errors import DataError, DataMissing, SettingsError, writing
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, shortened, unknown_name
 
@@ -90,11 +90,9 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
         raise DataError(f"{questions} does not exist")
     target = questions.parent if folder is None else folder
     if folder is not None and folder.resolve() != questions.resolve().parent:
-        try:
+        with writing(f"{folder} cannot be written"):
             folder.mkdir(parents=True)
             shutil.copyfile(questions, folder / questions.name)
-        except OSError as error:
-            raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
     lines = write_guess(target, questions.name)
     return [f"{target / SETTINGS_FILE}:", *lines, *check_and_run(target)]
 

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_tablebench.errors import DataError, ModelError, TableError
+from pytest_tablebench.errors import DataError, ModelError, TableError, writing
 from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.generate.question_maker import (
     Conversation,
@@ -128,9 +128,9 @@ def write_dataset(
         say: receives a message about each source that cannot be read.
         answer: answers the requests to models; it may end before the sources do.
 
-    Raises `DataError` if the folder has other contents or cannot be written.
+    Raises `DataError` if the folder has other contents, `SettingsError` if it cannot be written.
     """
-    try:
+    with writing(f"{folder} cannot be written"):
         part = _PartialFile(folder, made_with)
         with part:
             if part.state is not None:
@@ -141,8 +141,6 @@ def write_dataset(
             count = part.count
             if count:
                 _finish(folder, part, made_with, maker.together)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
     (folder / PART).unlink()
     return count
 

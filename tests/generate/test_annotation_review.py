@@ -77,7 +77,7 @@ def test_the_accepted_questions_are_a_folder_with_their_twins(
     assert check_dataset(dataset, new).problems == ()
     assert (new / "tablebench.toml").read_text("utf-8") == "[defaults]\nlimit = 7\n"
     assert main(["generate", "review", str(folder), "-o", str(new)]) == 2
-    assert "cannot be written: File exists" in capsys.readouterr().err
+    assert "cannot be written (File exists)" in capsys.readouterr().err
 
 
 def test_a_spreadsheet_may_save_semicolons_and_one_half_is_a_state(

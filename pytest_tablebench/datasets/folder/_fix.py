@@ -19,7 +19,7 @@ from pytest_tablebench.datasets.folder._lines import (
 )
 from pytest_tablebench.datasets.folder.questions import raw_questions, table_files
 from pytest_tablebench.datasets.folder.tables import FolderTables
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, writing
 from pytest_tablebench.tables.table_part import tables_in
 from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.entries import parsed_json
@@ -31,15 +31,16 @@ EXAMPLE = ("tablebench.toml", "prices.csv", "questions.csv")
 
 
 def write_example(folder: Path) -> list[str]:
-    """Write the example into a new or empty folder; return its files. Raises `DataError`."""
-    try:
+    """Write the example into a new or empty folder; return its files.
+
+    Raises `DataError` for a folder with files, `SettingsError` if it cannot be written.
+    """
+    with writing(f"{folder} cannot be written"):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise DataError(f"{folder} is not empty; name a new or empty folder")
         for name in EXAMPLE:
             (folder / name).write_bytes((files(__package__) / "example" / name).read_bytes())
-    except OSError as error:
-        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
     return list(EXAMPLE)
 
 
@@ -47,7 +48,7 @@ def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
     """Repair a folder, and return a line for each change.
 
     Remove repeated questions and the empty columns of CSV tables, and append a number to repeated
-    ids. Files are written as UTF-8. Raises `DataError` for a file that cannot be written.
+    ids. Files are written as UTF-8. Raises `SettingsError` for a file that cannot be written.
     """
     tables = dataset.table_reader(folder)
     try:
@@ -155,7 +156,5 @@ def _line_end(text: str) -> str:
 
 
 def _write(tables: FolderTables, name: str, text: str) -> None:
-    try:
+    with writing(f"{name} cannot be written"):
         write_whole(tables.path(name), text)
-    except OSError as error:
-        raise DataError(f"{name} cannot be written: {error.strerror or error}") from None

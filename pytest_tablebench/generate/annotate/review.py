@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, writing
 from pytest_tablebench.generate.annotate.questions import TASKS, QuestionFamily
 from pytest_tablebench.generate.pair import OpenQuestion, parse_number
 from pytest_tablebench.tables.user_rows import csv_rows
@@ -254,7 +254,8 @@ def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
 def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> int:
     """Write a dataset folder of the accepted questions; return their number.
 
-    A twin question is accepted together with its original. Raises `DataError`.
+    A twin question is accepted together with its original. Raises `DataError`, and `SettingsError`
+    if the folder cannot be written.
     """
     path = folder / "questions.csv"
     rows = [row for _, row in csv_rows(path, ("id", "table", "tags"), 0)]
@@ -263,7 +264,7 @@ def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> in
     if not kept:
         raise DataError(f"{folder / REVIEW}: no question is accepted by both reviewers")
     text = as_csv([kept[0], *(row.values() for row in kept)])
-    try:
+    with writing(f"{new} cannot be written"):
         new.mkdir(parents=True)
         for name in dict.fromkeys(row.get("table", "") for row in kept):
             source = real_path(folder / name)
@@ -275,8 +276,6 @@ def write_accepted(folder: Path, new: Path, questions: Iterable[Reviewed]) -> in
         if settings.is_file():
             (new / settings.name).write_bytes(settings.read_bytes())
         (new / "questions.csv").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{new} cannot be written: {error.strerror or error}") from None
     return len(kept)
 
 

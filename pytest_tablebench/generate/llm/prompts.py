@@ -151,12 +151,9 @@ class About:
 
 def ask_for_pairs(context: About, count: int, model: str) -> Ask:
     """Return the request for `count` pairs."""
-    expected = _likely_pairs(context, count)
-    return ask_model(_generator(context, count), context.shows, model, expected)
-
-
-def _likely_pairs(context: About, count: int) -> dict[str, Any]:
-    """Return valid pairs, with about 150 characters of question and 30 of answer each."""
+    shape = context.words["shapes"][context.metric]
+    instructions = str(context.words["generator"].format(count=count, shape=shape))
+    # Valid pairs, with about 150 characters of question and 30 of answer each.
     answers: dict[str, Any] = {
         "number": 1234567.5,
         "list": [f"answer {index}" for index in range(4)],
@@ -164,13 +161,8 @@ def _likely_pairs(context: About, count: int) -> dict[str, Any]:
     }
     question = f"{context.subtask} {'and some words ' * 8}"
     answer = answers.get(context.metric, "an answer " * 3)
-    numbers = range(count)
-    return {"pairs": [{"question": f"{question} {n}", "answer": answer} for n in numbers]}
-
-
-def _generator(context: About, count: int) -> str:
-    shape = context.words["shapes"][context.metric]
-    return str(context.words["generator"].format(count=count, shape=shape))
+    pairs = [{"question": f"{question} {number}", "answer": answer} for number in range(count)]
+    return ask_model(instructions, context.shows, model, {"pairs": pairs})
 
 
 def ask_for_revision(context: About, history: Sequence[tuple[Draft, Attack]], model: str) -> Ask:
