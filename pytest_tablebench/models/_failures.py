@@ -197,7 +197,8 @@ class Failures:
         is_own = type(chain[-1]).__module__.startswith("litellm")
         if is_own or kinds & _UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply()
-        return failure("error", "the call failed")
+        root = shown_words(str(chain[-1]), placed)
+        return failure("error", f"the call failed: {type(chain[-1]).__name__} {root}".rstrip())
 
     def _redirected(self, refused: RedirectRefused) -> ModelError:
         origin, target = (

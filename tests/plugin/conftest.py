@@ -30,11 +30,13 @@ import pytest
 import scipy.stats  # noqa: F401
 
 import pytest_tablebench
+from pytest_tablebench.models.litellm_load import load
 from tests.support.toy_bench import Bench
 
 PROGRAMS = ("pytest_tablebench.sandbox.inside.", "pytest_tablebench.strategies._runner")
 """Programs of the sandbox, which run when they are imported."""
 
+load()  # litellm, which a run may still be importing when it ends
 for module_info in pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench."):
     if not module_info.name.startswith(PROGRAMS):
         importlib.import_module(module_info.name)
