@@ -197,8 +197,10 @@ class Failures:
         is_own = type(chain[-1]).__module__.startswith("litellm")
         if is_own or kinds & _UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply()
-        root = shown_words(str(chain[-1]), placed)
-        return failure("error", f"the call failed: {type(chain[-1]).__name__} {root}".rstrip())
+        if (root := chain[-1]) is error:
+            return failure("error", "the call failed")
+        cause = f"{type(root).__name__}: {shown_words(str(root), placed)}"
+        return failure("error", f"the call failed ({cause})")
 
     def _redirected(self, refused: RedirectRefused) -> ModelError:
         origin, target = (

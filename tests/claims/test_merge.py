@@ -6,7 +6,7 @@ import json
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.claims.merge import read_merge
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import Record, read_facts, read_records
+from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.snapshots import (
     Entry,
     change_of,
@@ -29,45 +29,9 @@ from pytest_tablebench.results.snapshots import (
 from pytest_tablebench.results.texts import TEXTS, TextWriter, read_texts
 from tests.support.matrix import FULL
 from tests.support.run_folders import GRID, record, write_run
+from tests.support.run_parts import TWO, cases, halves, part
 
 SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_store")
-
-
-def part(path: Path, number: int, count: int, records: Sequence[Record], **facts: Any) -> Path:
-    """Write the run folder of part `number` of `count`."""
-    written: dict[str, Any] = {
-        "shard": f"{number}/{count}",
-        "shards": {"toy": [1] * count},
-        "by_dataset": {"toy": {"threshold": 1.0, "does_not_apply": {}}},
-        "start": "2026-01-02T03:04:05+00:00",
-        "end": "2026-01-02T03:05:05+00:00",
-        "calls_paid": len(records),
-        "calls_repeated": 0,
-        "prompt_tokens": 10 * len(records),
-        "completion_tokens": len(records),
-        "cost_usd": 0.5,
-        "store_hits": 0,
-    }
-    return write_run(path, records, **(written | facts))
-
-
-def cases(scores: Mapping[str, Sequence[float | None]], **fields: Any) -> list[Record]:
-    return [
-        record(example, *configuration, score, **fields)
-        for example, example_scores in scores.items()
-        for configuration, score in zip(GRID, example_scores, strict=True)
-    ]
-
-
-TWO: dict[str, list[float | None]] = {"e1": [1.0, 0.0, None, 1.0], "e2": [0.5, 0.5, 1.0, 1.0]}
-
-
-def halves(tmp_path: Path, **facts: Any) -> list[Path]:
-    """Write both parts of a run over two examples; `facts` are the second part's."""
-    return [
-        part(tmp_path / "a", 1, 2, cases({"e1": TWO["e1"]})),
-        part(tmp_path / "b", 2, 2, cases({"e2": TWO["e2"]}), **facts),
-    ]
 
 
 def records_by_case(path: Path) -> dict[str, dict[str, Any]]:
@@ -273,62 +237,6 @@ def test_a_part_that_was_cut_off_leaves_the_whole_unfinished(tmp_path: Path) -> 
     assert merge.facts.entries["cases_planned"] == 13
     again = part(tmp_path / "again", 2, 2, cases({"e2": TWO["e2"]}), start="2026-01-03")
     assert read_merge([*paths, again]).ended is None
-
-
-def _no_run(folder: Path) -> None:
-    (folder / "run.json").unlink()
-
-
-def _write(name: str, content: str) -> Callable[[Path], None]:
-    return lambda folder: _put(folder / name, content)
-
-
-def _put(path: Path, content: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(content)
-
-
-def _run(**facts: Any) -> Callable[[Path], None]:
-    return lambda folder: _put(
-        folder / "run.json", json.dumps({**read_facts(folder).entries, **facts})
-    )
-
-
-def _line(**fields: Any) -> Callable[[Path], None]:
-    line = json.loads(cases({"e2": TWO["e2"]})[0].to_line())
-    return lambda folder: _put(folder / "records.jsonl", json.dumps({**line, **fields}) + "\n")
-
-
-@pytest.mark.parametrize(
-    ("harm", "named"),
-    [
-        (_no_run, "not a run folder"),
-        (_write("run.json", "[" * 100_000), "run.json cannot be read"),
-        (_run(schema=99), "schema 99"),
-        (_run(shard="../2"), "has the part '../2'"),
-        (_run(merged_from=[{"shard": "1/2"}, {"shard": "1/3"}]), "parts of different runs"),
-        (_run(shards={"toy": "x"}), "shards is {'toy': 'x'}, not"),
-        (_run(merged_from=7), "merged_from is 7, not a list"),
-        (_write("records.jsonl", "{}\n\x00\n"), "records.jsonl: no record can be read"),
-        (_line(case_id=["x"]), "records.jsonl: no record can be read"),
-        (_line(score=7), "has the score 7, not from 0 to 1"),
-        (_line(dataset=[1]), "records.jsonl: record 1"),
-        (_line(schema=99), "schema 99"),
-        (_write("media/" + "a" * 64 + ".png", "other"), "its digest differs from its name"),
-    ],
-    ids=range(13),
-)
-def test_a_broken_folder_is_named(
-    tmp_path: Path, harm: Callable[[Path], None], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, second = halves(tmp_path)
-    harm(second)
-    assert main(["merge", str(first), str(second), "--out", str(tmp_path / "out")]) == 2
-    output = capsys.readouterr().err
-    assert named in output
-    assert str(second) in output
-    assert output.count("\n") == 1
-    assert not (tmp_path / "out" / "run.json").exists()
 
 
 def test_texts_and_pictures_are_merged_without_duplicates(tmp_path: Path) -> None:

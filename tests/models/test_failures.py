@@ -184,3 +184,16 @@ def test_a_secret_is_recognized_by_its_place_in_the_message(text: str) -> None:
     message = str(failed(text.format(key="abc.DEF_123")))
     assert "DEF" not in message
     assert "***" in message
+
+
+def test_a_call_that_fails_for_an_unknown_reason_names_the_cause() -> None:
+    error = ValueError("Connection error.")
+    error.__cause__ = RuntimeError("Session is closed")
+    failure = Failures("openai/m", None, 1.0).explain(error, frozenset())
+    assert failure.reason == "error"
+    assert str(failure) == (
+        "openai/m: the call failed (RuntimeError: Session is closed) [Connection error.]"
+    )
+    error.__cause__ = None
+    failure = Failures("openai/m", None, 1.0).explain(error, frozenset())
+    assert str(failure) == "openai/m: the call failed [Connection error.]"

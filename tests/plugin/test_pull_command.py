@@ -26,21 +26,6 @@ from tests.support.upstream_server import Fault, UpstreamServer, tarball
 FINQA = {
     f"dataset/{split}.json": b"[" + b"1" * 300_000 + b"]" for split in ("train", "dev", "test")
 }
-SUITE = """
-import pytest
-
-from pytest_tablebench.running.assertions import assert_accuracy, assert_token_f1
-
-
-@pytest.mark.tablebench("wikitq")
-def test_wikitq(case, answer):
-    assert_token_f1(case, answer)
-
-
-@pytest.mark.tablebench("tabfact")
-def test_tabfact(case, answer):
-    assert_accuracy(case, answer)
-"""
 
 
 @pytest.fixture
@@ -72,7 +57,7 @@ def test_pytest_runs_on_pulled_files(
     assert "wikitq: licence CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/" in (
         printed.out
     )
-    pytester.makepyfile(SUITE)
+    pytester.makepyfile(upstream.SUITE)
     (pytester.path / "gull.jsonl").write_text('{"default": "Gull"}\n', encoding="utf-8")
     result = pytester.runpytest_inprocess(
         "-p", "no:cacheprovider", "--model", "tablebench/scripted:gull.jsonl", "--bench-data",
