@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import httpx
+import openai
 import pytest
 
 from pytest_tablebench.errors import ModelError
@@ -197,3 +199,12 @@ def test_a_call_that_fails_for_an_unknown_reason_names_the_cause() -> None:
     error.__cause__ = None
     failure = Failures("openai/m", None, 1.0).explain(error, frozenset())
     assert str(failure) == "openai/m: the call failed [Connection error.]"
+
+
+def test_a_request_that_was_interrupted_is_retried() -> None:
+    error = openai.APIConnectionError(request=httpx.Request("POST", "http://127.0.0.1:1/v1"))
+    error.__cause__ = RuntimeError("Session is closed")
+    failure = Failures("openai/m", None, 1.0).explain(error, frozenset())
+    assert (failure.reason, failure.retryable, failure.whole_run) == ("error", True, False)
+    other = Failures("openai/m", None, 1.0).explain(RuntimeError("no"), frozenset())
+    assert not other.retryable
