@@ -32,24 +32,6 @@ def test_datasets_not_named_are_deselected_and_never_opened(bench):
     assert bench.calls("open") == [["toy"]]
 
 
-def test_serializers_and_perturbations_span_the_grid(bench):
-    item_ids = collected(
-        bench,
-        "--bench-limit=1",
-        "--bench-serializer=markdown,json",
-        "--bench-serializer=csv",
-        "--bench-perturbation=shuffle_rows, none",
-    )
-    assert item_ids == [
-        "ada-markdown-shuffle_rows",
-        "ada-json-shuffle_rows",
-        "ada-csv-shuffle_rows",
-        "ada-markdown-none",
-        "ada-json-none",
-        "ada-csv-none",
-    ]
-
-
 def test_the_option_overrides_the_limit_of_the_dataset(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8").replace("limit = None", "limit = 1"), "utf-8")
