@@ -10,22 +10,11 @@ import pytest
 from pytest_tablebench.results import read_records
 from tests.plugin.test_replay import ALONE
 from tests.support.local_models import needs_smollm2, servers_in, smollm2
-from tests.support.own_folders import PRICES, QUESTIONS, write_folder
+from tests.support.own_folders import OWN_SUITE, PRICES, QUESTIONS, write_folder
 from tests.support.runs import run_pytest
 from tests.support.toy_bench import Bench
 
 NAME = "tablebench/smollm2"
-
-OWN = """
-import pytest
-
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench(folders=True)
-def test_own(case, answer):
-    assert_score(case, answer)
-"""
 
 
 @needs_smollm2
@@ -33,7 +22,7 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
     questions = QUESTIONS + "prices.csv,Which product costs more?,coffee,more\n"
     write_folder(tmp_path / "data" / "shop", {"prices.csv": PRICES, "questions.csv": questions})
     options = ("--bench-param", "max_tokens=6", "--bench-data", "data", "--bench-dataset", "shop")
-    run = run_pytest(tmp_path, None, *options, model=NAME, count=3, key=None, suite=OWN)
+    run = run_pytest(tmp_path, None, *options, model=NAME, count=3, key=None, suite=OWN_SUITE)
     records = list(run.records.values())
     assert len(records) == 3, run.output
     assert {record.outcome for record in records} <= {"right", "wrong"}, run.output
@@ -62,7 +51,7 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
         model="gguf:$(touch run); é.gguf",
         count=3,
         key=None,
-        suite=OWN,
+        suite=OWN_SUITE,
     )
     again = list(read_records(tmp_path / "again"))
     assert {record.example_id: record.raw for record in again} == {

@@ -12,11 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pytest_tablebench.running.rejudge import rejudge
+from tests.support.own_folders import OWN_SUITE
 from tests.support.runs import Run, run_inside
 from tests.support.toy_bench import read_lines
 
 ROOT = Path(__file__).parents[2]
-SUITE = ROOT.joinpath("suites/test_own.py").read_text("utf-8")
 TOLD = "Sales rose in every year but 2020 when the shop was closed for months."
 # Eleven of the fourteen expected words in their order, and another word.
 REPLY = "Sales rose in every year, when the shop was closed for long."
@@ -26,7 +26,7 @@ def run_cases(folder: Path, *options: str) -> Run:
     """Run the cases of the data folder again."""
     model = "tablebench/scripted:replies.jsonl"
     words = ("--bench-data=data", *options)
-    return run_inside(folder, None, *words, model=model, count=3, suite=SUITE, page=True)
+    return run_inside(folder, None, *words, model=model, count=3, suite=OWN_SUITE, page=True)
 
 
 @pytest.fixture(scope="module")
