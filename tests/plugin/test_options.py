@@ -137,7 +137,8 @@ def test_folders_of_an_ini_file_are_relative_to_it(bench, monkeypatch, start):
     (bench.path / "answers").mkdir()
     keys = {"data": "tables", "results": "kept", "store": "store", "store_readonly": "answers"}
     lines = [f"bench_{key} = {value}" for key, value in keys.items()]
-    bench.pytester.makeini("\n".join(["[pytest]", *lines, "bench_model = echo/any"]))
+    lines += ["bench_model = echo/any", "bench_serializer = html", "bench_perturbation = none"]
+    bench.pytester.makeini("\n".join(["[pytest]", *lines]))
     monkeypatch.chdir(bench.path / start)
     suite = str(bench.path / "test_suite.py")
     assert bench.pytester.runpytest_inprocess(suite, "--bench-no-page").ret == 1

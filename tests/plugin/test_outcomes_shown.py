@@ -114,13 +114,6 @@ def test_the_number_of_hidden_answers_is_shown_once_for_all_models(bench):
     assert line.startswith("not shown above: 2 more wrong answers")
 
 
-def test_many_missing_answers_are_grouped_by_reason(bench):
-    bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
-    result = bench.run("--model=echo/refuses")
-    assert "ERRORS" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["12 cases of * without an answer (content_filter): *filter*"])
-
-
 def test_expected_failures_do_not_count_as_hidden(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     bench.suite(SUITE.replace("def ", "@pytest.mark.xfail\ndef "))

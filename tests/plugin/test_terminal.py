@@ -291,18 +291,19 @@ def test_each_model_has_a_table(bench):
     ]
 
 
-@pytest.mark.parametrize("plugin", ["terminal", "xdist"])
-def test_the_run_is_recorded_without_other_plugins(bench, plugin):
-    result = bench.run(f"-pno:{plugin}", "--model=echo/any")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert len(bench.records()) == 3
-    assert bench.facts()["status"] == "complete"
-
-
-@pytest.mark.parametrize("option", ["--tb=native", "--no-header", "--no-summary", "-qq"])
-def test_the_run_is_recorded_however_little_is_shown(bench, option):
-    result = bench.run(option, "--model=echo/any")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-pno:terminal",),
+        ("-pno:xdist",),
+        ("--tb=native",),
+        ("--no-header", "--no-summary", "-qq"),
+    ],
+)
+def test_the_run_is_recorded_without_other_plugins_and_however_little_is_shown(bench, options):
+    result = bench.run(*options, "--model=echo/any")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "Traceback" not in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
     assert len(bench.records()) == 3
+    assert bench.facts()["status"] == "complete"
