@@ -134,13 +134,6 @@ def test_a_budget_stops_a_registered_provider(slow):
     assert any("the price comes with each reply" in line for line in result.outlines)
 
 
-def test_a_budget_stops_when_a_reply_has_no_price(slow):
-    result = run(slow, "slow/free", *GRID, "--bench-max-cost=0.05")
-    assert len(logged_calls(slow)) == 1
-    [line] = [line for line in result.outlines if "the price of an answer is unknown" in line]
-    assert "--bench-max-cost" in line
-
-
 def test_an_exception_in_a_provider_loses_its_case_and_names_the_line(slow):
     result = run(slow, "slow/breaks", "--bench-limit=1")
     result.assert_outcomes(errors=1)
@@ -178,14 +171,6 @@ def test_an_in_process_provider_is_called_in_this_process(bench):
 
     planned = bench.run("--model=stays/other", "--bench-plan")
     assert any("at one call at a time and" in line for line in planned.outlines), planned.outlines
-
-
-def test_a_budget_is_refused_for_an_in_process_provider(bench):
-    bench.pytester.makeconftest(CONFTEST + STAYS)
-    result = bench.run("--model=stays/here", "--bench-limit=1", "--bench-max-cost=1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "stays/here answers inside the test process" in result.stderr.str()
-    assert bench.calls("ask") == []
 
 
 def test_settings_survive_the_way_to_another_process(tmp_path):

@@ -138,15 +138,6 @@ def test_gates_can_name_a_test(two):
     assert {gate["gate"]: gate["state"] for gate in two.facts()["gates"]} == gates
 
 
-def test_a_gate_on_an_unknown_test_is_refused_before_a_call(two):
-    gate = "--bench-gate=toy::test_tome.pass_rate >= 0.7"
-    result = two.run("--model=echo/any", gate, "-k", "base")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*unknown test 'test_tome'; did you mean 'test_tone'*"])
-    assert two.calls("ask") == []
-    assert not (two.path / "run").exists()
-
-
 def test_a_gate_on_a_deselected_test_is_undecided(two):
     gate = "--bench-gate=toy::test_tone.pass_rate >= 0.7"
     result = two.run(MODEL, gate, "-k", "base")

@@ -17,7 +17,6 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
 from tests.support.runs import Run, Script, right, run_inside
-from tests.support.toy_bench import Bench
 
 COUNT = 6
 REASONS = "openai/o3-mini"
@@ -206,13 +205,6 @@ def test_the_plan_prices_each_effort_by_its_stored_answers(axis: Axis) -> None:
     assert rows["none"][-2:] == ["-", "-"]
     assert rows["low"][:3] == ["6", "6", f"{6 * limit:,}"]
     assert (rows["low"][-2], rows["high"][-2]) == ("20", "500")
-
-
-def test_efforts_that_cannot_differ_are_refused_before_a_call(bench: Bench) -> None:
-    result = bench.run("--model=tablebench/lexical", "--bench-effort=low,high")
-    assert result.ret == 4
-    assert "takes no such axis (it does not think)" in result.stderr.str()
-    assert not (bench.path / "run").exists()
 
 
 def test_a_refused_effort_is_never_left_out(tmp_path: Path) -> None:

@@ -77,39 +77,6 @@ def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(be
     assert main(["rejudge", "run", "--bench-baseline=before", f"--bench-gate={gates[0]}"]) == 11
 
 
-# Invalid gates
-
-
-@pytest.mark.parametrize(
-    ("gate", "parts"),
-    [
-        ("toi.performance >= 0.5", ("toi", "toy")),
-        ("toy.performance >= baseline", ("--bench-baseline",)),
-    ],
-)
-def test_an_invalid_gate_is_refused_before_the_first_call(bench, gate, parts):
-    result = bench.run(bench.model(outcomes()), f"--bench-gate={gate}")
-    refused(result, "--bench-gate", *parts)
-    assert not bench.asked()
-    assert not (bench.path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ([], "--bench-gate"),
-        ([f"--bench-gate={GATE}", "--bench-repeats=2"], "repeats"),
-        ([f"--bench-gate={GATE}", "--bench-gate-point"], "--bench-gate-point cannot be used with"),
-        ([f"--bench-gate={GATE}", "--bench-shard=1/2"], "cannot be used with --bench-shard"),
-    ],
-)
-def test_an_impossible_stopping_rule_is_refused(bench, arguments, part):
-    rule = "--bench-stop-when-decided"
-    refused(bench.run(bench.model(outcomes()), rule, *arguments), rule, part)
-    assert not bench.asked()
-    assert not (bench.path / "run").exists()
-
-
 # Gates of options and ini files
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from pytest_tablebench.results import read_records
 from tests.plugin.test_replay import ALONE
 from tests.support.local_models import needs_smollm2, servers_in, smollm2
 from tests.support.own_folders import OWN_SUITE, PRICES, QUESTIONS, write_folder
 from tests.support.runs import run_pytest
-from tests.support.toy_bench import Bench
 
 NAME = "tablebench/smollm2"
 
@@ -58,11 +55,3 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
         record.example_id: record.raw for record in records
     }, replayed.output
     assert all(record.from_store for record in again)
-
-
-def test_a_missing_model_file_is_refused_before_the_first_call(bench: Bench) -> None:
-    result = bench.run("--model=gguf:no\x1bsuch.gguf")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-model: gguf:no\\x1bsuch.gguf does not exist")
-    assert not (bench.path / "run").exists()

@@ -176,15 +176,6 @@ def test_each_model_has_the_texts_of_its_page(bench):
         assert sum(isinstance(text, PromptText) for text in texts) == 6
 
 
-def test_a_run_that_is_refused_leaves_no_folder(bench):
-    # No call is made: the price of this model is unknown.
-    model = ("--model=openai/no-such-model", "--bench-api-base=http://127.0.0.1:9/v1")
-    result = bench.run(*model, "--bench-max-cost=1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is unknown, so a budget cannot be kept" in result.stdout.str() + result.stderr.str()
-    assert not (bench.path / "run").exists()
-
-
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
 def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(bench, workers):
     # Without options only collection shows that the run has cases.

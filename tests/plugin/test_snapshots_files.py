@@ -114,20 +114,6 @@ def test_an_answer_with_a_damaged_entry_is_new(bench: Bench) -> None:
     assert stored(bench)["test_toy[toy/bo/html/none]"].text == "41"
 
 
-def test_a_file_in_place_of_the_snapshot_folder_is_refused(bench: Bench) -> None:
-    (bench.path / "snapshots").write_text("mine")
-    result = bench.run(answers(bench), "--bench-snapshot")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bench-snapshot: * is not a folder*"])
-    assert bench.calls("ask") == []
-
-
-def test_a_shared_folder_with_syrupy_is_refused(bench: Bench) -> None:
-    result = bench.run(answers(bench), "--bench-snapshot", "--snapshot-dirname=snapshots")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--snapshot-dirname: *choose another name*"])
-
-
 def test_other_snapshots_are_left_to_syrupy(bench: Bench) -> None:
     snapshot_test = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
     bench.suite(SUITE + snapshot_test.format(value=1))

@@ -97,33 +97,6 @@ def test_several_strategies_are_in_the_ids(louder):
     assert any("needs exactly one --bench-strategy" in line for line in refused.errlines)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--bench-modality=images"], "--bench-modality: unknown modality 'images'; did you mean"),
-        (
-            ["--bench-modality=image", "--model=tablebench/lexical"],
-            "tablebench/lexical cannot read the pictures of toy (image)",
-        ),
-        (
-            [
-                "--bench-strategy=direct,louder",
-                "--bench-gate=toy.pass_rate >= 1",
-                "--bench-stop-when-decided",
-            ],
-            "--bench-stop-when-decided needs exactly one --bench-strategy",
-        ),
-    ],
-)
-def test_invalid_strategies_and_modalities_are_refused_before_the_first_call(
-    louder, options, message
-):
-    result = louder.run("--model=echo/any", *options)
-    assert result.ret == 4
-    assert any(message in line for line in result.errlines), result.errlines
-    assert louder.calls("ask") == []
-
-
 def test_pictures_are_a_modality(bench):
     bench.pytester.makeconftest(CONFTEST + PICTURE)
     bench.run("--model=echo/any", ONE, "--bench-serializer=picture,captioned", results="plain")

@@ -191,6 +191,19 @@ class Bench:
         """Run pytest in a separate process, for xdist and for changes to the process itself."""
         return self._run(self.pytester.runpytest_subprocess, arguments, results)
 
+    def refused(self, *arguments: str) -> str:
+        """Run; return the line that refuses the run, which made no call and no run folder."""
+        return self.refusal(self.run(*arguments))
+
+    def refusal(self, result: pytest.RunResult) -> str:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
+        assert "Traceback" not in result.stdout.str() + result.stderr.str()
+        assert self.calls("ask") == []
+        assert not (self.path / "run").exists()
+        assert not (self.path / "tablebench-results").exists()
+        [line] = [line for line in result.errlines if line]
+        return line.removeprefix("ERROR: ")
+
     def _run(
         self, run: Callable[..., pytest.RunResult], arguments: tuple[str, ...], results: str
     ) -> pytest.RunResult:
