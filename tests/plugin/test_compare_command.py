@@ -15,9 +15,9 @@ import pytest_tablebench.claims.compare
 import pytest_tablebench.claims.gates
 import pytest_tablebench.reports.html
 import pytest_tablebench.running.rejudge  # noqa: F401
-from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_facts, read_records
 from tests.support import upstream
+from tests.support.commands import command
 from tests.support.gate_bench import options
 from tests.support.matrix import reduced
 from tests.support.page_files import block, text_of
@@ -25,14 +25,6 @@ from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 MODES = [("fixed", "reference"), ("reference", "fixed")]
-
-
-def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; return its exit code, output and errors."""
-    capsys.readouterr()
-    code = main(list(arguments))
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 @pytest.fixture(scope="module")

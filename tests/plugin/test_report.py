@@ -19,8 +19,8 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 
-from pytest_tablebench.cli import main
 from pytest_tablebench.reports import leaderboard
+from tests.support.commands import command
 from tests.support.matrix import reduced
 
 REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
@@ -34,21 +34,13 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
 
 
-def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command; return its exit code, output and errors."""
-    capsys.readouterr()
-    code = main(["report", *arguments])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
 def table(path: Path) -> list[list[str]]:
     return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def test_report_of_one_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "echo/any  (run)"
@@ -86,12 +78,12 @@ def test_report_writes_the_page_that_the_run_wrote(bench, capsys):
     assert "differs from its snapshot" in written
     assert gate.replace(">", "&gt;") in written
     page.unlink()
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     assert page.read_text("utf-8") == written
     # Without the baseline's folder the page says what is missing.
     (bench.path / "old").rename(bench.path / "moved")
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     gone = f"no comparison with the baseline: {bench.path / 'old'} is not a run folder"
     assert f"note: {gone}" in out
@@ -103,7 +95,7 @@ def test_the_page_of_a_killed_run_shows_its_gates_as_not_judged(bench, capsys):
     bench.run("--model=echo/any", "--bench-gate=toy.pass_rate >= 0.5")
     facts = bench.facts() | {"status": "running", "gates": ["toy.pass_rate >= 0.5"]}
     (bench.path / "run/run.json").write_text(json.dumps(facts), encoding="utf-8")
-    report(capsys, "run", "--no-plots")
+    command(capsys, "report", "run", "--no-plots")
     page = (bench.path / "run/report.html").read_text("utf-8")
     assert "Not judged: 1 gate" in page
 
@@ -115,7 +107,7 @@ def test_a_run_over_a_selection_is_marked(bench, capsys):
     result = bench.run("--model=echo/any", "-k", "ada", "--override-ini=bench_no_page=false")
     assert is_marked("-k", result.outlines)
     assert "a selection (-k): other" in (bench.path / "run/report.html").read_text("utf-8")
-    assert is_marked("-k", report(capsys, "run", "--no-plots")[1].splitlines())
+    assert is_marked("-k", command(capsys, "report", "run", "--no-plots")[1].splitlines())
     whole = bench.run("--model=echo/any", results="whole")
     assert not any("a selection" in line for line in whole.outlines)
     # The failed cases of Bo and Cy run again.
@@ -126,7 +118,7 @@ def test_a_run_over_a_selection_is_marked(bench, capsys):
 
 def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
     bench.run("--model=echo/any", *GRID)
-    report(capsys, "run")
+    command(capsys, "report", "run")
     folder = bench.path / "run/report"
     drawn = {path.stem for path in folder.glob("toys/*.png")}
     assert drawn == {path.stem for path in folder.glob("toys/*.svg")}
@@ -144,7 +136,7 @@ def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
             assert f"({name})" in index
 
     (folder / "toys/mine.txt").write_text("kept", encoding="utf-8")
-    code, _, _ = report(capsys, "run", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert not list(folder.rglob("*.png"))
     assert (folder / "toys/performance.csv").exists()
@@ -180,7 +172,7 @@ def test_a_report_in_another_folder_leaves_the_run_unchanged(bench, capsys):
     bench.run("--model=echo/any")
     before = {path: path.read_bytes() for path in sorted((bench.path / "run").iterdir())}
     for _ in range(2):
-        code, out, err = report(capsys, "run", "--no-plots", "--out", "made")
+        code, out, err = command(capsys, "report", "run", "--no-plots", "--out", "made")
         assert (code, err) == (0, "")
         assert out.splitlines()[-2:] == ["tables and figures: made", "page: made.html"]
     assert {path: path.read_bytes() for path in sorted((bench.path / "run").iterdir())} == before
@@ -194,7 +186,7 @@ def test_report_of_two_models(bench, capsys, no_figures):
         name="s.jsonl",
     )
     bench.run("--model=echo/any", f"--model={script}", *GRID, results="both")
-    code, out, err = report(capsys, "both", "--no-plots")
+    code, out, err = command(capsys, "report", "both", "--no-plots")
     assert (code, err) == (0, "")
     assert out.count("performance   95 % interval") == 2
     assert "note:" not in out
@@ -210,13 +202,13 @@ def test_report_of_a_torn_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     records = bench.path / "run/records.jsonl"
     records.write_bytes(records.read_bytes()[:-40])
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     assert "interrupted: 11 of 12 cases are recorded" in out
     index = (bench.path / "run/report/README.md").read_text("utf-8")
     assert "echo/any: interrupted, 11 of 12 cases are recorded" in index
     records.unlink()
-    code, out, _ = report(capsys, "run", "--no-plots")
+    code, out, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert "interrupted: 0 of 12 cases are recorded" in out
 
@@ -227,7 +219,7 @@ def test_report_skips_other_files_among_runs(bench, capsys):
     (bench.path / "runs/notes.txt").write_text("", encoding="utf-8")
     # As the shell expands runs/*, and one of them twice.
     arguments = ("runs/a", "runs/empty", "runs/notes.txt", "./runs/a/")
-    code, out, err = report(capsys, *arguments, "--no-plots")
+    code, out, err = command(capsys, "report", *arguments, "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] == [
@@ -237,7 +229,7 @@ def test_report_skips_other_files_among_runs(bench, capsys):
     assert (bench.path / "runs/a/report.html").is_file()
     # A missing file is an error, and so is a list without a run.
     for names in (("runs/a", "runs/b"), ("runs/empty", "runs/notes.txt")):
-        code, out, err = report(capsys, *names)
+        code, out, err = command(capsys, "report", *names)
         assert (code, out) == (2, "")
         assert err == err.splitlines()[0] + "\n"
 
@@ -252,7 +244,7 @@ def test_hostile_model_names_are_escaped_in_every_file(bench, capsys, no_figures
         path = bench.path / f"run{number}/run.json"
         path.write_text(json.dumps(facts), encoding="utf-8")
     runs = [f"run{number}" for number in range(len(names))]
-    code, out, err = report(capsys, *runs, "--no-plots")
+    code, out, err = command(capsys, "report", *runs, "--no-plots")
     assert (code, err) == (0, "")
     assert "\x1b" not in out
     assert "\u202e" not in out
@@ -271,7 +263,7 @@ def test_hostile_model_names_are_escaped_in_every_file(bench, capsys, no_figures
 def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
     bench.adapt(('benchmark = "toys"', 'benchmark = "../../up"'))
     bench.run("--model=echo/any")
-    code, _, _ = report(capsys, "run", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     (folder,) = (path for path in (bench.path / "run/report").iterdir() if path.is_dir())
     assert folder.name.startswith("up-")
@@ -285,13 +277,13 @@ def test_report_refuses_a_folder_with_other_files(bench, capsys):
     bench.run("--model=echo/any")
     (bench.path / "mine").mkdir()
     (bench.path / "mine/README.md").write_text("mine", encoding="utf-8")
-    code, _, err = report(capsys, "run", "--out", "mine")
+    code, _, err = command(capsys, "report", "run", "--out", "mine")
     assert code == 2
     assert err == "tablebench: --out: mine contains other files; choose a new or empty folder\n"
     assert [path.name for path in (bench.path / "mine").iterdir()] == ["README.md"]
     assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
     # A folder that cannot be made is reported in one line as well.
-    code, _, err = report(capsys, "run", "--out", "mine/README.md/inside")
+    code, _, err = command(capsys, "report", "run", "--out", "mine/README.md/inside")
     assert code == 2
     assert err.startswith("tablebench: --out: ")
     assert err.count("\n") == 1
@@ -306,7 +298,7 @@ def test_a_tampered_list_of_files_deletes_no_other_file(bench, capsys):
     (folder / "data.txt").write_text("mine", encoding="utf-8")
     files: list[Any] = ["../precious.md", str(outside), "data.txt", "a/../../precious.md", 7, None]
     (folder / "report.json").write_text(json.dumps({"files": files}), encoding="utf-8")
-    code, _, _ = report(capsys, "run", "--out", "out", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--out", "out", "--no-plots")
     assert code == 0
     assert outside.exists()
     assert (folder / "data.txt").exists()
@@ -318,7 +310,7 @@ def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):
     records = bench.path / "run/records.jsonl"
     text = records.read_text(encoding="utf-8").replace('"dataset": "toy"', '"dataset": "wikitq"')
     records.write_text(text, encoding="utf-8")
-    code, out, _ = report(capsys, "run", "--no-plots")
+    code, out, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert "ToRR leaderboard" in out
     board = table(bench.path / "run/report/leaderboard.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.cli import main
+from tests.support.toy_bench import SCORED
 
 CONFTEST = """
 from pytest_tablebench import Table
@@ -54,15 +55,7 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Model(model))
 """
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench("ages")
-def test_ages(case, answer):
-    assert_score(case, answer)
-"""
+SUITE = SCORED.replace("toy", "ages")
 
 
 @pytest.fixture
