@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.matrix import reduced
 from tests.support.toy_bench import ADA, BO, CONFTEST, SUITE, Bench
 
 FORMATS = """
@@ -49,6 +50,14 @@ NO_DATA = {
 OTHER = "--bench-gate=other.performance >= 0.5"
 RULE = "--bench-stop-when-decided"
 GATE = "--bench-gate=toy.performance >= 0.5"
+UNKNOWN = reduced(
+    [
+        ("gpt-44o", "did you mean gpt-4o?"),
+        ("models/Llama.gguf", "a file is named gguf:models/Llama.gguf"),
+        ("nosuchprovider/x", "names look like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME"),
+    ],
+    ("gpt-44o", "did you mean gpt-4o?"),
+)
 REFUSED = {
     "a sample and a limit": Refused(
         ("--bench-sample=2", "--bench-limit=2"), ("--bench-sample draws from all examples",)
@@ -69,6 +78,12 @@ REFUSED = {
         ("--bench-max-cost", "is unknown, so a budget cannot be kept"),
         model="openai/no-such-model",
     ),
+    **{
+        f"the unknown model {model}": Refused(
+            (), ("--bench-model: ", f"litellm knows no provider for '{model}'; {hint}"), model=model
+        )
+        for model, hint in UNKNOWN
+    },
     "a missing model file": Refused(
         (), ("--bench-model: gguf:no\\x1bsuch.gguf does not exist",), model="gguf:no\x1bsuch.gguf"
     ),

@@ -14,7 +14,7 @@ from pytest_tablebench.executors.local.providers import (
     reference_of,
     settings_fields,
 )
-from tests.support.toy_bench import CONFTEST, SUITE, read_lines
+from tests.support.toy_bench import CALLED, CONFTEST, SUITE, read_lines
 
 TOGETHER = 8
 
@@ -144,12 +144,10 @@ def test_an_exception_in_a_provider_loses_its_case_and_names_the_line(slow):
 
 
 def test_a_provider_of_a_conftest_is_called_in_another_process(bench):
-    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
-    named = "\n\nclass Named(Echo):\n    def __init__(self, model, settings):\n"
-    text += (
-        named + '        super().__init__(model)\n        log("made", __import__("os").getpid())\n'
+    start = "        super().__init__(model)\n"
+    bench.pytester.makeconftest(
+        CALLED.replace(start, f'{start}        log("made", __import__("os").getpid())\n')
     )
-    bench.pytester.makeconftest(text)
     result = bench.run("--model=echo/any", "--bench-limit=1")
     result.assert_outcomes(passed=1)
     made = {pid for [pid] in bench.calls("made")}

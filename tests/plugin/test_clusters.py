@@ -63,7 +63,7 @@ def test_gates_of_runs_shards_and_rejudging_use_tables_as_clusters(shop: OwnBenc
     assert "over 6 tables" in capsys.readouterr().out
 
 
-def test_a_run_without_clusters_is_judged_by_examples(shop: OwnBench, capsys) -> None:
+def test_a_run_without_clusters_is_judged_by_examples(shop: OwnBench, capsys, no_figures) -> None:
     shop.run(BOTH)
     path = shop.path / "run/records.jsonl"
     lines = [{k: v for k, v in record.items() if k != "cluster"} for record in shop.records("run")]

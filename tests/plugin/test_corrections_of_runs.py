@@ -137,7 +137,7 @@ def test_compare_shows_corrected_figures_of_equal_corrections_only(toys, capsys)
         assert "--corrected: the runs do not have the same corrections" in err
 
 
-def test_a_page_of_runs_shows_how_ranks_move(toys, capsys):
+def test_a_page_of_runs_shows_how_ranks_move(toys, capsys, no_figures):
     models = {"a": toy_model(toys, "41", "one.jsonl"), "b": toy_model(toys, "40", "two.jsonl")}
     for folder, model in models.items():
         toys.run(f"--model={model}", OVERLAY, results=f"runs/{folder}")

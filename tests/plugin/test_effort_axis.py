@@ -50,13 +50,7 @@ class Thinker:
         self.asked.append((number, effort))
         is_right = number < ANSWERS[effort]
         reply = right(self.script.examples[number]) if is_right else "no idea"
-        return _thinking(text(reply, usage=(50, TOKENS[effort])), TOKENS[effort] - 10)
-
-
-def _thinking(behaviour: Behaviour, tokens: int) -> Behaviour:
-    body = json.loads(behaviour.body)
-    body["usage"]["completion_tokens_details"] = {"reasoning_tokens": tokens}
-    return replace(behaviour, body=json.dumps(body).encode())
+        return text(reply, usage=(50, TOKENS[effort]), thought=TOKENS[effort] - 10)
 
 
 @dataclass(frozen=True)

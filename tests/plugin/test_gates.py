@@ -49,8 +49,7 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize("extra", [[], ["--bench-stop-when-decided"]], ids=["all", "stop"])
-def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(bench, extra):
+def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(bench):
     rows = [[f"e{number:03}", f"Which is {number}?", ["36"]] for number in range(40)]
     bench.data(toy=rows, other=rows)
     bench.pytester.makeconftest(
@@ -65,7 +64,7 @@ def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(be
     bench.run("--model=echo/any", results="before")
     (bench.path / "gone").touch()
     gates = ["toys.performance >= 0.5", "toy.performance >= 0.5"]
-    result = bench.run("--model=echo/any", "--bench-baseline=before", *options(gates), *extra)
+    result = bench.run("--model=echo/any", "--bench-baseline=before", *options(gates))
     assert result.ret == 11
     assert row(result, gates[0])[0] == "undecided"
     assert row(result, gates[1])[0] == "holds"

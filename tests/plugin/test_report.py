@@ -19,19 +19,12 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 
-from pytest_tablebench.reports import leaderboard
 from tests.support.commands import command
 from tests.support.matrix import reduced
 
 REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
 REJUDGE = ["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10
 GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
-
-
-@pytest.fixture
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the figures in the page of several runs; another test draws them."""
-    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
 
 
 def table(path: Path) -> list[list[str]]:

@@ -120,6 +120,17 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Echo(model))
 """
 
+CALLED = (
+    CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    + """
+
+class Named(Echo):
+    def __init__(self, model, settings):
+        super().__init__(model)
+"""
+)
+"""The same text with models that run in the callers, because another process can import them."""
+
 SUITE = """
 import pytest
 from pytest_tablebench import assert_exact_match
