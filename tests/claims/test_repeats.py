@@ -20,22 +20,6 @@ from tests.support.repeats import RUN, dataset_scope, repeats, runs
 # The estimators
 
 
-def test_pass_at_k_is_the_share_of_draws_with_a_right_answer():
-    # 1 of 4 repeats is right: 3 of the 6 pairs contain it.
-    assert pass_at_k(4, 1, 2) == 0.5
-    assert pass_at_k(5, 0, 3) == 0.0
-    assert pass_at_k(5, 3, 3) == 1.0  # only 2 are wrong, so any 3 contain a right answer
-    assert pass_at_k(10, 3, 1) == 0.3
-
-
-def test_pass_hat_k_is_the_share_of_draws_with_only_right_answers():
-    # 3 of 4 repeats are right: 3 of the 6 pairs contain only right answers.
-    assert pass_hat_k(4, 3, 2) == 0.5
-    assert pass_hat_k(5, 5, 5) == 1.0
-    assert pass_hat_k(5, 4, 5) == 0.0
-    assert pass_hat_k(10, 3, 1) == 0.3
-
-
 @st.composite
 def counts(draw, most=7):
     n = draw(st.integers(1, most))

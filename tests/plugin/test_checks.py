@@ -247,13 +247,6 @@ def test_checks_of_tests_with_the_same_name_include_the_file(bench):
     assert bench.record()["checks"] == checks
 
 
-def test_parametrizing_a_test_makes_no_further_check(bench):
-    marks = "@pytest.mark.parametrize('word', ['3', '4'])"
-    bench.suite(plain("assert word in answer.text", marks=marks, fixtures=", word"))
-    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
-    assert bench.record()["checks"] == {"test_toy": False}
-
-
 def test_a_check_counts_its_cases_without_an_answer(bench):
     bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
     model = bench.script(*ALL_THREE)

@@ -18,7 +18,7 @@ import pytest
 from tests.support.faults import TRANSIENT, Faulty
 from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, error, hang
-from tests.support.runs import LITELLM, MODEL, Run, Script, run_pytest, start_pytest
+from tests.support.runs import LITELLM, MODEL, Run, Script, run_inside, run_pytest, start_pytest
 from tests.support.toy_bench import Bench
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, work
     faulty = Faulty(count, 0.3)
     with OpenAIServer(faulty) as server:
         options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "10")
-        run = run_pytest(tmp_path, server, *options, count=count, model=LITELLM)
+        run = run_inside(tmp_path, server, *options, count=count, model=LITELLM)
         assert server.repeated == []
         assert server.calls == count + faulty.happened.total()
         assert server.max_in_flight <= 32
@@ -64,7 +64,7 @@ def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     tmp_path: Path, workers: str
 ) -> None:
     with OpenAIServer(lambda _: error(429)) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             server,
             *("-n", workers, "--bench-retries", "1000", "--bench-patience", "3"),

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.cli import main
-from tests.support.runs import run_pytest
+from tests.support.runs import run_inside
 
 MODEL = "tablebench/lexical"
 CHANGE = "parameter temperature: 0 to 0.5"
@@ -21,7 +21,7 @@ CHANGE = "parameter temperature: 0 to 0.5"
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run, the same run with another temperature, and a torn folder."""
     folder = tmp_path_factory.mktemp("history")
-    run_pytest(folder / "one", None, count=3, model=MODEL, key=None)
+    run_inside(folder / "one", None, count=3, model=MODEL, key=None)
     shutil.copytree(folder / "one", folder / "two")
     for day, name in enumerate(("one", "two"), 1):
         path = folder / name / "run" / "run.json"

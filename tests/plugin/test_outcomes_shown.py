@@ -175,23 +175,20 @@ def test_hostile_questions_and_expected_answers_are_escaped(bench):
 
 # Other tests and options
 
-
-def test_verbose_shows_the_usual_words(bench):
-    result = bench.run("-v", f"--model={bench.script(*ALL_THREE)}")
-    result.stdout.fnmatch_lines(
-        [
-            "test_suite.py::test_toy[[]ada-html-none[]] PASSED*",
-            "test_suite.py::test_toy[[]bo-html-none[]] FAILED*",
-            "test_suite.py::test_toy[[]cy-html-none[]] ERROR*",
-        ]
-    )
-    assert not re.search(r"\d/3 right", result.stdout.str())
+WORDS = (("ada", "PASSED"), ("bo", "FAILED"), ("cy", "ERROR"))
 
 
-def test_quiet_shows_the_usual_letters(bench):
-    result = bench.run("-q", f"--model={bench.script(*ALL_THREE)}")
-    assert re.search(r"^\.FE +\[100%\]$", result.stdout.str(), re.MULTILINE)
-    assert not re.search(r"\d/3 right", result.stdout.str())
+@pytest.mark.parametrize(
+    ("option", "lines"),
+    [
+        ("-v", [rf"\[{name}-html-none\] {word}" for name, word in WORDS]),
+        ("-q", [r"^\.FE +\[100%\]$"]),
+    ],
+)
+def test_verbose_and_quiet_show_the_usual_words_and_letters(bench, option, lines):
+    text = bench.run(option, f"--model={bench.script(*ALL_THREE)}").stdout.str()
+    assert all(re.search(line, text, re.MULTILINE) for line in lines)
+    assert not re.search(r"\d/3 right", text)
 
 
 def test_other_tests_keep_their_letters_and_failures(bench):
