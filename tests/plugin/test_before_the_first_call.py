@@ -84,6 +84,17 @@ REFUSED = {
         )
         for model, hint in UNKNOWN
     },
+    "a missing file of corrections": Refused(
+        ("--bench-corrections=gold.csv",), ("--bench-corrections: ", "gold.csv is not a file")
+    ),
+    "an empty file of corrections": Refused(
+        ("--bench-corrections=gold.csv",),
+        ("--bench-corrections", "gold.csv: contains no corrections"),
+        files={"gold.csv": "dataset,example,digest,verdict\n"},
+    ),
+    "a missing store to replay": Refused(
+        ("--bench-store=nowhere", "--bench-replay"), ("--bench-store: ", "nowhere does not exist")
+    ),
     "a missing model file": Refused(
         (), ("--bench-model: gguf:no\\x1bsuch.gguf does not exist",), model="gguf:no\x1bsuch.gguf"
     ),

@@ -179,24 +179,6 @@ def test_a_correction_of_another_row_is_refused_before_any_call(toys: Bench, nam
         assert not (toys.path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "*--bench-corrections: *gold.csv is not a file*"),
-        ("dataset,example,digest,verdict\n", "*gold.csv: contains no corrections*"),
-    ],
-)
-def test_a_bad_file_is_refused(toys: Bench, content: str | None, message: str) -> None:
-    path = toys.path / "gold.csv"
-    path.unlink()
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    result = toys.run("--model=echo/any", OVERLAY)
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([message])
-    assert toys.calls("ask") == []
-
-
 def test_a_perturbation_that_depends_on_the_gold_leaves_its_cases_out(bench: Bench) -> None:
     # `counterfactual` changes the cell with the answer, so by another gold it changes another one.
     [example] = examples(1)

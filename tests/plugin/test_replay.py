@@ -199,12 +199,3 @@ def test_a_replay_without_a_store_is_refused(kept: Bench, options: tuple[str, ..
 def test_a_built_in_model_replays_without_a_store(kept: Bench) -> None:
     model = kept.script({"default": "36"})
     kept.run("--bench-replay", f"--model={model}").assert_outcomes(passed=1, failed=2)
-
-
-def test_a_missing_store_folder_is_refused_with_its_option(kept: Bench) -> None:
-    result = kept.run("--model=echo/any", "--bench-store=nowhere", "--bench-replay")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-store: ")
-    assert "nowhere does not exist" in line
-    assert not (kept.path / "nowhere").exists()
