@@ -96,7 +96,7 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
     yield doc.Heading((doc.Code(panel.name, 60), ", all datasets" if is_whole else ""))
     shared = {"dates": dates, "columns": columns, "changes": numbers}
     for measure, title in HISTORY_MEASURES.items():
-        yield doc.Chart("history", title, {"lines": _lines(panel, measure), **shared})
+        yield doc.Chart("history", title, {"lines": _plotted_lines(panel, measure), **shared})
     if changes:
         yield doc.Heading("Changed between runs", 3)
         yield _change_table(list(changes.values()), len(panel.lines))
@@ -128,7 +128,7 @@ def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBl
     return table_of([doc.Column(title, "text") for title in titles], rows)
 
 
-def _lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
+def _plotted_lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
     lines = []
     for line in panel.lines:
         points = {p.number: p.figures[measure] for p in line.points if measure in p.figures}

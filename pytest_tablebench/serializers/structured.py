@@ -43,7 +43,7 @@ _LONGEST_TEXT = 50_000_000  # characters with padding; longer tables are not pad
 _PIXELS = 9  # per level of indentation, as in HTML that spreadsheets export
 
 
-def _text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return "" if cell is None else str(cell)
 
 
@@ -76,7 +76,7 @@ def _latex_cells(
         span = merged.get((number, column), Span(number, column, 1, 1))
         if column != span.column:
             continue
-        text = _latex_text(_text(cell)) if number == span.row else ""
+        text = _latex_text(_cell_text(cell)) if number == span.row else ""
         if span.rows > 1 and number == span.row:
             text = f"\\multirow{{{span.rows}}}{{*}}{{{text}}}"
         yield f"\\multicolumn{{{span.columns}}}{{l}}{{{text}}}" if span.columns > 1 else text
@@ -125,14 +125,14 @@ def _html_cells(
         attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
         if level := levels.get((number, column)):
             attributes += f' style="padding-left:{_PIXELS * level}px"'
-        text = html.escape(_text(cell), quote=False).replace("\n", "<br>")
+        text = html.escape(_cell_text(cell), quote=False).replace("\n", "<br>")
         yield f"<{tag}{attributes}>{text}</{tag}>"
 
 
 def _to_csv(table: Table) -> str:
     """Return CSV with every cell in quotes; quotes inside are doubled, line ends kept."""
     return "\n".join(
-        ",".join('"' + _text(cell).replace('"', '""') + '"' for cell in line)
+        ",".join('"' + _cell_text(cell).replace('"', '""') + '"' for cell in line)
         for line in table.lines
     )
 
@@ -144,7 +144,7 @@ def _to_markdown(table: Table) -> str:
     upstream's files.
     """
     lines = [
-        [_text(number), *(_text(cell).replace("\t", " ") for cell in line)]
+        [_cell_text(number), *(_cell_text(cell).replace("\t", " ") for cell in line)]
         for number, line in enumerate(table.lines, start=-1)
     ]
     lines[0][0] = ""
@@ -178,7 +178,7 @@ def _to_json(table: Table) -> str:
     names: list[str] = []
     used: dict[str, None] = {}
     for column, cell in enumerate(table.lines[0]):
-        name = _text(cell) or f"Unnamed: {column}"
+        name = _cell_text(cell) or f"Unnamed: {column}"
         unique, again = name, 0
         while unique in used:
             again += 1
@@ -187,7 +187,7 @@ def _to_json(table: Table) -> str:
         names.append(unique)
     return json.dumps(
         [
-            dict(zip(names, (_text(cell) or None for cell in line), strict=True))
+            dict(zip(names, (_cell_text(cell) or None for cell in line), strict=True))
             for line in table.lines[1:]
         ],
         ensure_ascii=False,
@@ -216,11 +216,11 @@ def flattened(table: Table) -> Table:
     rows = []
     for row in range(len(table.rows)):
         line = lines[first + row]
-        if row in sections or not any(map(_text, line)):
+        if row in sections or not any(map(_cell_text, line)):
             continue
-        labels = [column for column in range(table.row_headers) if _text(line[column])]
+        labels = [column for column in range(table.row_headers) if _cell_text(line[column])]
         if labels and (above := paths.above[row]):
-            line[labels[0]] = " > ".join([*above, _text(line[labels[0]])])
+            line[labels[0]] = " > ".join([*above, _cell_text(line[labels[0]])])
         rows.append(line)
     header = [*map(" > ".join, paths.columns)]
     return table.replace(header=header, rows=rows)
