@@ -92,10 +92,10 @@ def export_run(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def import_results(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.interchange.every_eval_ever_reader import read_every_eval_ever
     from pytest_tablebench.interchange.helm import compared_lines, read_helm
     from pytest_tablebench.interchange.import_run import import_run
     from pytest_tablebench.interchange.lm_eval import read_lm_eval
-    from pytest_tablebench.interchange.rows import read_every_eval_ever
 
     if options.form == "lm-eval":
         evaluations = read_lm_eval(options.paths, model=options.model)

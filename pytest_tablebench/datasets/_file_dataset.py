@@ -321,4 +321,4 @@ class RowDataset(FileDataset[QuestionRow]):
 
     def stratum(self, row: QuestionRow) -> Stratum | None:
         """Return a stratum with the table's name, or None if the row has none."""
-        return None if row.place is None else Stratum((), row.place)
+        return None if row.table_name is None else Stratum((), row.table_name)

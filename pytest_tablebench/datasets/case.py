@@ -119,8 +119,8 @@ class Case:
         return f"Case({self.values()!r})"
 
 
-def _on_axis(place: int) -> property:
-    return property(lambda case: case._end.values[place])
+def _on_axis(position: int) -> property:
+    return property(lambda case: case._end.values[position])
 
 
 for _place, _axis in enumerate(AXES):
@@ -207,8 +207,8 @@ def cross(
             continue
         shared = CaseExample(dataset, example_id, f"{dataset}/{example}")
         start = short[0][example_id]
-        for place, end, node_end in ends:
-            if chosen is None or place in chosen:
+        for configuration, end, node_end in ends:
+            if chosen is None or configuration in chosen:
                 cases.append(Case.of(shared, end))
                 node_ids.append(start + node_end)
     return cases, node_ids

@@ -209,7 +209,7 @@ class QuestionRow:
         text: the question, statement or caption.
         answer: the reference; a demonstration shows it as its answer.
         table: makes the table, which may be expensive.
-        place: the name of the table if several rows share it; a sample is spread over these names.
+        table_name: the name of the table if several rows share it; a sample is spread over them.
         number: the number of the row in its file.
     """
 
@@ -217,7 +217,7 @@ class QuestionRow:
     text: str
     answer: str
     table: Callable[[], Table]
-    place: str | None = None
+    table_name: str | None = None
     number: int | None = None
 
 
@@ -280,22 +280,22 @@ def json_items(path: Path) -> Iterator[Any]:
             opening = _OPENING.match(text)
             if opening is None:
                 raise DataError(f"{path}: must contain a JSON list")
-            place, number, step = opening.end(), 0, _CHUNK
+            position, number, step = opening.end(), 0, _CHUNK
             while True:
                 try:
-                    end_and_item = _next(text, place, first=number == 0)
+                    end_and_item = _next(text, position, first=number == 0)
                 except _IncompleteError as error:
-                    more = stream.read(step) if len(text) - place < _LONGEST else ""
+                    more = stream.read(step) if len(text) - position < _LONGEST else ""
                     if not more:
                         raise DataError(
                             f"{path}: item {number + 1} is not valid JSON or incomplete ({error}); "
                             f"fetch the file again"
                         ) from None
-                    text, place, step = text[place:] + more, 0, step * 2
+                    text, position, step = text[position:] + more, 0, step * 2
                     continue
                 if end_and_item is None:
                     return
-                place, item = end_and_item
+                position, item = end_and_item
                 number, step = number + 1, _CHUNK
                 yield item
     except OSError as error:
@@ -306,16 +306,16 @@ def json_items(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: JSON nested too deeply to be a dataset") from None
 
 
-def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
+def _next(text: str, position: int, *, first: bool) -> tuple[int, Any] | None:
     """Return the end of the next item and the item; None at the end of the list."""
-    place = _skip_blank(text, place)
-    if text[place] == "]":
+    position = _skip_blank(text, position)
+    if text[position] == "]":
         return None
     if not first:
         # Without a comma, move to the end, where the decoder fails.
-        place = _skip_blank(text, place + 1) if text[place] == "," else len(text)
+        position = _skip_blank(text, position + 1) if text[position] == "," else len(text)
     try:
-        item, end = _DECODER.raw_decode(text, place)
+        item, end = _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise _IncompleteError(error.msg) from None
     except ValueError as error:  # a number with too many digits
@@ -325,9 +325,9 @@ def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
     return end, item
 
 
-def _skip_blank(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
-    end = match.end() if match else place
+def _skip_blank(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    end = match.end() if match else position
     if end == len(text):
         raise _IncompleteError("no end of the list")
     return end

@@ -52,11 +52,11 @@ def import_run(
     texts = RunTexts()
     records: dict[str, tuple[Record, str]] = {}
     for case in (case for evaluation in evaluations for case in evaluation.cases):
-        record = checked_record(case.fields | {"model": model}, case.place)
+        record = checked_record(case.fields | {"model": model}, case.location)
         if record.case_id in records:
             name, first = shortened(record.case_id, 120), records[record.case_id][1]
-            raise DataError(f"{case.place}: {name} occurs twice, first in {first}")
-        records[record.case_id] = record, case.place
+            raise DataError(f"{case.location}: {name} occurs twice, first in {first}")
+        records[record.case_id] = record, case.location
         if case.prompt and record.prompt_digest:
             texts.prompts[record.prompt_digest] = case.prompt
         if case.turns is not None and record.transcript:

@@ -36,10 +36,10 @@ _LIKENESS = ("rouge", "bleu")
 
 @dataclass(frozen=True)
 class DescribedRow:
-    """The example of a usable row; `place` names its table, or is None if it names none."""
+    """The example of a usable row, and the name of its table, None if it names none."""
 
     made: Example
-    place: str | None
+    table_name: str | None
 
     @property
     def id(self) -> str:
@@ -82,8 +82,8 @@ class TomlDataset(FileDataset[R]):
         """Return the folder with its mistakes as problems."""
         opened = Opened(folder, compat, self.name, options=options)
         for file, message in self.mistakes:
-            place = self.file_name(file) if file else shortened(self.folder, 120)
-            opened.bad(place, None, "", message)
+            label = self.file_name(file) if file else shortened(self.folder, 120)
+            opened.bad(label, None, "", message)
         return opened
 
     def file_name(self, name: str = SETTINGS_FILE) -> str:
@@ -216,7 +216,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
             cluster=self._shared(cluster),
             has_verdict=not by_likeness or self.description.defaults.threshold is not None,
         )
-        return DescribedRow(example, None if tables is None else self._shared(tables.place(row)))
+        return DescribedRow(example, None if tables is None else self._shared(tables.name(row)))
 
     def _context(
         self, tables: Sequence[Table], answers: tuple[str, ...], compat: Compat
@@ -247,8 +247,8 @@ class DescribedDataset(TomlDataset[DescribedRow]):
 
     def stratum(self, row: DescribedRow) -> Stratum | None:
         """Return the tags, and the name of the table or of the cluster; None without a name."""
-        place = row.place or row.made.cluster
-        return None if place is None else Stratum(tuple(sorted(row.made.tags.items())), place)
+        shared = row.table_name or row.made.cluster
+        return None if shared is None else Stratum(tuple(sorted(row.made.tags.items())), shared)
 
     def _require(self, folder: Path, names: Sequence[str]) -> None:
         """Raise `DataMissing` or `DataError` for files that are not in the folder."""

@@ -179,45 +179,45 @@ def folder_datasets(
     `taken` are the names of other datasets. Raises `SettingsError` for a name that is taken.
     """
     places: dict[str, str] = {}
-    for place in _places(data):
-        dataset = _dataset_in(data, place)
+    for folder in _places(data):
+        dataset = _dataset_in(data, folder)
         name = dataset.name
         if name in places or name in taken:
             other = f"{places[name]} and " if name in places else ""
             both = "have the same name" if other else "has the name of a built-in dataset"
             raise SettingsError(
-                f"{data}: {other}{place} {both}, {name}; set "
+                f"{data}: {other}{folder} {both}, {name}; set "
                 f'another one in {SETTINGS_FILE}: name = "..."'
             )
-        places[name] = place
+        places[name] = folder
         yield dataset
 
 
-def open_folder(data: Path, place: str) -> FolderDataset:
-    """Return the dataset in the folder `place` of `data`; "." is `data` itself.
+def open_folder(data: Path, name: str) -> FolderDataset:
+    """Return the dataset in the folder `name` of `data`; "." is `data` itself.
 
     Raises `DataError` for a described dataset, which has no question file of the folder format.
     """
-    dataset = _dataset_in(data, place)
+    dataset = _dataset_in(data, name)
     if not isinstance(dataset, FolderDataset):
-        raise DataError(f"{data / place}: {SETTINGS_FILE} describes rows, not your own questions")
+        raise DataError(f"{data / name}: {SETTINGS_FILE} describes rows, not your own questions")
     return dataset
 
 
-def _dataset_in(data: Path, place: str) -> FolderDataset | DescribedDataset:
-    folder = data / place
-    folder_name = real_path(folder).name if place == "." else place
+def _dataset_in(data: Path, folder_name: str) -> FolderDataset | DescribedDataset:
+    folder = data / folder_name
+    default = real_path(folder).name if folder_name == "." else folder_name
     description, mistakes = read_description(folder)
-    name = _dataset_name(description.name or folder_name)
+    name = _dataset_name(description.name or default)
     problems = [(SETTINGS_FILE, mistake.text) for mistake in mistakes]
     if description.files is not None or description.rows is not None:
-        return DescribedDataset(description, name, place, problems, is_own=True)
+        return DescribedDataset(description, name, folder_name, problems, is_own=True)
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     if not problems and not files:
         problems.append(("", f"no questions: it needs one of {', '.join(QUESTION_FILES)}"))
     elif not problems and len(files) > 1:
         problems.append(("", f"has {' and '.join(files)}; keep one of them"))
-    dataset = FolderDataset(description, name, place, problems, is_own=True)
+    dataset = FolderDataset(description, name, folder_name, problems, is_own=True)
     dataset.question_file = files[0] if files else QUESTION_FILES[0]
     return dataset
 
@@ -227,7 +227,7 @@ def _places(data: Path) -> list[str]:
         below = sorted(entry.name for entry in data.iterdir() if not entry.name.startswith("."))
     except OSError:  # the data folder does not exist
         return []
-    return [place for place in [".", *below] if _is_dataset(data / place)]
+    return [name for name in [".", *below] if _is_dataset(data / name)]
 
 
 def has_tables_alone(folder: Path) -> bool:

@@ -157,7 +157,7 @@ class TurlCTA(ToRR[_AnnotatedColumn], section="turl_cta"):
     def example(self, column: _AnnotatedColumn) -> Example:
         """Return the example of a column; the columns of one table share its immutable `Table`."""
         target = ", ".join(column.types)
-        place = ", ".join(text for text in (column.page_title, column.section_title) if text)
+        titles = ", ".join(text for text in (column.page_title, column.section_title) if text)
         return Example(
             id=column.id,
             inputs={
@@ -168,7 +168,7 @@ class TurlCTA(ToRR[_AnnotatedColumn], section="turl_cta"):
                 "vocab": column.vocabulary.types,
                 "colname": column.name,
             },
-            question=f"Which types does column {column.name!r} have? ({place})",
+            question=f"Which types does column {column.name!r} have? ({titles})",
             references=(target,),
             target=target,
             context={"vocabulary": column.vocabulary.types},

@@ -106,14 +106,14 @@ class TabFact(ToRRRows, section="tabfact"):
         content = opened.json(file, dict, content_name)
         readable: dict[str | None, bool] = {}
         for row in list(islice(_statements(opened, file, content), SOURCE_LIMIT)):
-            if row.place not in readable:
-                readable[row.place] = True
+            if row.table_name not in readable:
+                readable[row.table_name] = True
                 try:
                     row.table()
                 except DataError as error:
-                    readable[row.place] = False
+                    readable[row.table_name] = False
                     opened.bad(file, row.number, "table id", str(error))
-            if readable[row.place]:
+            if readable[row.table_name]:
                 yield row
 
 

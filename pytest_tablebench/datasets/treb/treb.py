@@ -148,7 +148,7 @@ class TReB(FileDataset[Sample], section="treb"):
         """Make the example of a sample. Raises `DataError` for a sample with a fault."""
         subtask = self.subtask
         if sample.fault is not None:
-            raise DataError(f"{sample.place}, {sample.fault}")
+            raise DataError(f"{sample.location}, {sample.fault}")
         tables = tables_of(sample)
         titles = [title for title in sample.titles if title] if subtask.titles else []
         inputs: dict[str, Any] = {"question": "\n".join([sample.question, *titles])}
