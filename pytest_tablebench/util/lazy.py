@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 
-def lazily(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """Return a package's `__getattr__`, which imports each name from its module.
+def lazily(package: str) -> Callable[[str], Any]:
+    """Return a package's `__getattr__`, which imports names of its `if TYPE_CHECKING:` block.
 
-    Arguments:
-        package: its `__name__`.
-        homes: the names of each module, by the module's name below the package.
+    `package` is its `__name__`. The block contains `from MODULE import NAME, ...` only.
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+
+    @cache
+    def homes() -> dict[str, str]:
+        """Return the module of each name."""
+        import ast
+        import inspect
+
+        tree = ast.parse(inspect.getsource(sys.modules[package]))
+        blocks = [node for node in tree.body if isinstance(node, ast.If)]
+        imports = [node for block in blocks for node in block.body]
+        return {
+            alias.name: str(node.module)
+            for node in imports
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
 
     def find(name: str) -> Any:
-        if name not in home_of:
+        if name.startswith("__") or name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{home_of[name]}"), name)
+        return getattr(import_module(homes()[name]), name)
 
     return find

@@ -22,11 +22,4 @@ __all__ = [
     "write_guess",
 ]
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "_dataset": ("DescribedDataset", "TomlDataset"),
-        "_description": ("SETTINGS_FILE", "DatasetDescription", "read_description"),
-        "_guess": ("write_guess",),
-    },
-)
+__getattr__ = lazily(__name__)

@@ -10,10 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["UPSTREAM", "File", "Licence", "Upstream", "known_sources", "pull", "sources"]
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "_pull": ("UPSTREAM", "known_sources", "pull", "sources"),
-        "_upstream": ("File", "Licence", "Upstream"),
-    },
-)
+__getattr__ = lazily(__name__)

@@ -18,7 +18,7 @@ __all__ = ["BENCHMARK", "html_table", "markdown_lines", "subtask_names"]
 
 BENCHMARK = Benchmark("treb")
 
-__getattr__ = lazily(__name__, {"_tables": ("html_table", "markdown_lines")})
+__getattr__ = lazily(__name__)
 
 
 def subtask_names() -> dict[str, str]:
