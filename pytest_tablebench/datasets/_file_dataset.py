@@ -17,7 +17,6 @@ from pytest_tablebench.datasets._example import Example, Stratum, text_key
 from pytest_tablebench.datasets._source import Identified, Problem, RowSource, SourceFacts
 from pytest_tablebench.datasets.files import (
     BadRowError,
-    QuestionRow,
     file_digest,
     how_to_get,
     read_json,
@@ -298,27 +297,3 @@ class FileDataset(Dataset, Generic[R]):
             self.target_prefix,
             self.reference_instruction,
         )
-
-
-class RowDataset(FileDataset[QuestionRow]):
-    """A dataset whose rows ask about one table each; the text is the input `text_name`."""
-
-    text_name = "question"
-
-    def example(self, row: QuestionRow) -> Example:
-        """Make the example of a row."""
-        return Example(
-            id=row.id,
-            inputs={"table": row.table(), self.text_name: row.text},
-            question=row.text,
-            references=(row.answer,),
-            target=row.answer,
-        )
-
-    def key(self, row: QuestionRow) -> Hashable:
-        """Return the text."""
-        return (row.text,)
-
-    def stratum(self, row: QuestionRow) -> Stratum | None:
-        """Return a stratum with the table's name, or None if the row has none."""
-        return None if row.table_name is None else Stratum((), row.table_name)

@@ -10,14 +10,12 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import shortened
@@ -199,26 +197,6 @@ class BadRowError(Exception):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
-
-
-@dataclass(frozen=True)
-class QuestionRow:
-    """A usable row with a question about one table.
-
-    Arguments:
-        text: the question, statement or caption.
-        answer: the reference; a demonstration shows it as its answer.
-        table: makes the table, which may be expensive.
-        table_name: the name of the table if several rows share it; a sample is spread over them.
-        number: the number of the row in its file.
-    """
-
-    id: str
-    text: str
-    answer: str
-    table: Callable[[], Table]
-    table_name: str | None = None
-    number: int | None = None
 
 
 def text_field(row: Any, name: str, *, may_be_empty: bool = False) -> str:

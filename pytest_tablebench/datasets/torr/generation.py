@@ -10,8 +10,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets.files import BadRowError, QuestionRow, cells, text_field
-from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRTexts
+from pytest_tablebench.datasets.files import BadRowError, cells, text_field
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, QuestionRow, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
 KEY = "table_id_paper"

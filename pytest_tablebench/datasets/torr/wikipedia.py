@@ -13,8 +13,8 @@ from typing import Any
 
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets.files import BadRowError, QuestionRow, inside, read_rows
-from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRRows
+from pytest_tablebench.datasets.files import BadRowError, inside, read_rows
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, QuestionRow, ToRRRows
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
