@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -240,10 +240,6 @@ class DescribedDataset(TomlDataset[DescribedRow]):
     def example(self, row: DescribedRow) -> Example:
         """Return the example of a row."""
         return row.made
-
-    def key(self, row: DescribedRow) -> Hashable:
-        """Return the texts and the question."""
-        return (*(row.made.inputs[name] for name in self.description.texts), row.made.question)
 
     def stratum(self, row: DescribedRow) -> Stratum | None:
         """Return the tags, and the name of the table or of the cluster; None without a name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._dataset import AnswerForm, AnswerPlace, PromptParts, Render
-from pytest_tablebench.datasets._example import Example, Stratum, text_key
+from pytest_tablebench.datasets._example import Example, Stratum
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
@@ -186,10 +186,6 @@ class TReB(FileDataset[Sample], section="treb"):
             "form": self.subtask.form,
             "language": "zh" if is_chinese(sample.question) else "en",
         }
-
-    def key(self, sample: Sample) -> Hashable:
-        """Return the question."""
-        return text_key(Example("", {"question": sample.question}, "", (), ""))
 
     def stratum(self, sample: Sample) -> Stratum:
         """Return the tags without tables, and the sample's first table."""
