@@ -10,13 +10,13 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.entries import mapping, parsed_json
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.programs import program
@@ -60,7 +60,7 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
     if not folder.is_dir():
         raise DataMissing(f"no data in {folder}; {remedy}")
     missing = [name for name in files if not (folder / name).is_file()]
-    if missing and _unfinished_pull(folder):
+    if missing and (folder / PULL_BUSY).exists() and not pull_record(folder).get("complete"):
         raise DataMissing(f"the pull into {folder} has not finished; {remedy}")
     if missing:
         names = sorted(entry.name for entry in folder.iterdir())
@@ -72,12 +72,10 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
         )
 
 
-def _unfinished_pull(folder: Path) -> bool:
-    if not (folder / PULL_BUSY).exists():
-        return False
-    record = folder / PULL_RECORD
-    content = read_json(record) if record.exists() else None
-    return not (isinstance(content, dict) and content.get("complete"))
+def pull_record(folder: Path) -> Mapping[str, Any]:
+    """Return the record of the pulls into a folder, unchecked; empty without one."""
+    path = folder / PULL_RECORD
+    return mapping(read_json(path) if path.exists() else None)
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -126,10 +126,6 @@ class FolderDataset(TomlDataset[FolderQuestion]):
         thresholds = (question.threshold, self.description.defaults.threshold)
         return not scored_by_words or thresholds != (None, None)
 
-    def key(self, row: FolderQuestion) -> Hashable:
-        """Return the question."""
-        return (row.text,)
-
     def does_not_apply(self, row: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002 - a format suits any question
         """Return why a question is skipped under a perturbation; None if it is not."""
         if not row.tables:
@@ -193,14 +189,14 @@ def folder_datasets(
         yield dataset
 
 
-def open_folder(data: Path, name: str) -> FolderDataset:
-    """Return the dataset in the folder `name` of `data`; "." is `data` itself.
+def open_folder(folder: Path) -> FolderDataset:
+    """Return the dataset in a folder.
 
     Raises `DataError` for a described dataset, which has no question file of the folder format.
     """
-    dataset = _dataset_in(data, name)
+    dataset = _dataset_in(folder, ".")
     if not isinstance(dataset, FolderDataset):
-        raise DataError(f"{data / name}: {SETTINGS_FILE} describes rows, not your own questions")
+        raise DataError(f"{folder}: {SETTINGS_FILE} describes rows, not your own questions")
     return dataset
 
 

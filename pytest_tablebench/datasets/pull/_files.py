@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from pytest_tablebench.datasets.files import PULL_BUSY, PULL_RECORD, inside, read_json
+from pytest_tablebench.datasets.files import PULL_BUSY, PULL_RECORD, inside, pull_record, read_json
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
@@ -89,11 +89,8 @@ def read_lock(folder: Path, upstream: Upstream) -> Lock | None:
 
 def recorded_source(folder: Path) -> str | None:
     """Return the page of the source of a folder's files, or None if it has no files yet."""
-    path = folder / PULL_RECORD
-    content = read_json(path) if path.exists() else None
-    if not isinstance(content, dict) or not content.get("files"):
-        return None
-    return str(content.get("source"))
+    record = pull_record(folder)
+    return str(record.get("source")) if record.get("files") else None
 
 
 def _parse(content: dict[str, Any]) -> Lock | None:
