@@ -12,7 +12,6 @@ from pytest_tablebench.interchange._foreign import (
     Evaluation,
     checked_record,
 )
-from pytest_tablebench.interchange.every_eval_ever import ROLES
 from pytest_tablebench.interchange.exporter import RunTexts
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.record import Record
@@ -23,7 +22,6 @@ from pytest_tablebench.results.texts import example_key, merge_media
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, shortened
 
-_TURNS = {message: turn for turn, message in ROLES.items()}
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
     "prompt_digest": "prompts",

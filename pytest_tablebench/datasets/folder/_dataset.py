@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -94,37 +94,30 @@ class FolderDataset(TomlDataset[FolderQuestion]):
         return with_clusters(self.name, usable)
 
     def example(self, row: FolderQuestion) -> Example:
-        """Return the example of a question."""
-        question, tables = row, row.tables
-        if question.title and len(tables) == 1:
-            tables = (replace(tables[0], title=question.title),)
-        names = ["table"] if len(tables) == 1 else [f"table {n + 1}" for n in range(len(tables))]
-        return Example(
-            id=question.id,
-            inputs={"question": question.text, **dict(zip(names, tables, strict=True))},
-            question=question.text,
-            references=question.answers,
-            target=", ".join(question.answers),
-            context={
-                **question.context,
-                **_metric_context(question, tables),
-                "aliases": dict(question.aliases),
-            },
-            tags={"answer": question.context["kind"], **question.tags},
-            metric=question.metric,
-            threshold=question.threshold,
-            has_verdict=self._has_verdict(question),
-            cluster=question.cluster,
-        )
+        """Return the example of a question.
 
-    def _has_verdict(self, question: FolderQuestion) -> bool:
-        """Return whether an answer is right or wrong; free text without facts only has a score.
-
-        With a threshold of the question or of the folder, free text is right or wrong too.
+        Free text without facts has a verdict only if the question or the folder has a threshold.
         """
-        scored_by_words = question.metric is None and question.context["kind"] == "free_text"
-        thresholds = (question.threshold, self.description.defaults.threshold)
-        return not scored_by_words or thresholds != (None, None)
+        tables, kind, subtype = row.tables, row.context["kind"], row.tags.get("subtype", "")
+        if row.title and len(tables) == 1:
+            tables = (replace(tables[0], title=row.title),)
+        named = {f"table {number}": table for number, table in enumerate(tables, start=1)}
+        inputs = {"table": tables[0]} if len(tables) == 1 else named
+        for_metric = {"subtype": subtype, "chart_type": subtype} if row.metric else named
+        thresholds = (row.threshold, self.description.defaults.threshold)
+        return Example(
+            id=row.id,
+            inputs={"question": row.text, **inputs},
+            question=row.text,
+            references=row.answers,
+            target=", ".join(row.answers),
+            context={**row.context, "question": row.text, **for_metric, "aliases": {**row.aliases}},
+            tags={"answer": kind, **row.tags},
+            metric=row.metric,
+            threshold=row.threshold,
+            has_verdict=row.metric is not None or kind != "free_text" or thresholds != (None, None),
+            cluster=row.cluster,
+        )
 
     def does_not_apply(self, row: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002 - a format suits any question
         """Return why a question is skipped under a perturbation; None if it is not."""
@@ -150,15 +143,6 @@ class FolderDataset(TomlDataset[FolderQuestion]):
             instruction = instruction.partition(". ")[2]  # its first sentence is about a table
         source = f"{''.join(parts)}Question: {example.inputs['question']}\n"
         return PromptParts(instruction, source, self.target_prefix)
-
-
-def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
-    """Return the part of a metric's context that comes from the question, not from its answer."""
-    if question.metric is None:
-        named_tables = {f"table {index}": table for index, table in enumerate(tables, start=1)}
-        return {"question": question.text, **named_tables}
-    subtype = question.tags.get("subtype", "")
-    return {"question": question.text, "subtype": subtype, "chart_type": subtype}
 
 
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
