@@ -235,13 +235,9 @@ _CHUNK = 1 << 18
 _LONGEST = 1 << 25
 """The most characters of an item, so that a broken file is not read into memory as a whole."""
 
-_OPENING = re.compile(r"[ \t\r\n]*\[")
-_BLANK = re.compile(r"[ \t\r\n]*")
+_MARK = re.compile(r"[ \t\r\n]*([\[,\]])[ \t\r\n]*")
+"""The mark before an item or at the end of a list."""
 _DECODER = json.JSONDecoder()
-
-
-class _IncompleteError(Exception):
-    """The text may end before the next item does."""
 
 
 def json_items(path: Path) -> Iterator[Any]:
@@ -253,19 +249,20 @@ def json_items(path: Path) -> Iterator[Any]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             text = stream.read(_CHUNK)
-            opening = _OPENING.match(text)
-            if opening is None:
+            opening = _MARK.match(text)
+            if opening is None or opening[1] != "[":
                 raise DataError(f"{path}: must contain a JSON list")
-            position, number, step = opening.end(), 0, _CHUNK
+            position, number, step = 0, 0, _CHUNK
             while True:
                 try:
                     end_and_item = _next(text, position, first=number == 0)
-                except _IncompleteError as error:
+                except ValueError as error:
                     more = stream.read(step) if len(text) - position < _LONGEST else ""
                     if not more:
+                        reason = getattr(error, "msg", error)  # a `JSONDecodeError` has a `msg`
                         raise DataError(
-                            f"{path}: item {number + 1} is not valid JSON or incomplete ({error}); "
-                            f"fetch the file again"
+                            f"{path}: item {number + 1} is not valid JSON or incomplete "
+                            f"({reason}); fetch the file again"
                         ) from None
                     text, position, step = text[position:] + more, 0, step * 2
                     continue
@@ -283,27 +280,16 @@ def json_items(path: Path) -> Iterator[Any]:
 
 
 def _next(text: str, position: int, *, first: bool) -> tuple[int, Any] | None:
-    """Return the end of the next item and the item; None at the end of the list."""
-    position = _skip_blank(text, position)
-    if text[position] == "]":
+    """Return the end of the next item and the item; None at the end of the list.
+
+    Raises `ValueError` if the item is not valid, or may continue after the text.
+    """
+    mark = _MARK.match(text, position)
+    if mark is None or mark[1] not in ("[" if first else ",", "]"):
+        raise ValueError("no end of the list")
+    if mark[1] == "]" or (first and text.startswith("]", mark.end())):
         return None
-    if not first:
-        # Without a comma, move to the end, where the decoder fails.
-        position = _skip_blank(text, position + 1) if text[position] == "," else len(text)
-    try:
-        item, end = _DECODER.raw_decode(text, position)
-    except json.JSONDecodeError as error:
-        raise _IncompleteError(error.msg) from None
-    except ValueError as error:  # a number with too many digits
-        raise _IncompleteError(str(error)) from None
+    item, end = _DECODER.raw_decode(text, mark.end())
     if end == len(text):
-        raise _IncompleteError("no end of the list")
+        raise ValueError("no end of the list")
     return end, item
-
-
-def _skip_blank(text: str, position: int) -> int:
-    match = _BLANK.match(text, position)
-    end = match.end() if match else position
-    if end == len(text):
-        raise _IncompleteError("no end of the list")
-    return end
