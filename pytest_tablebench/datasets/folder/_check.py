@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_tablebench.datasets._dataset import Dataset
@@ -29,6 +30,7 @@ from pytest_tablebench.metrics.typed_numbers import read_quantity
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import SameTable
 from pytest_tablebench.util.names import shortened, unknown_name
 
 _MOST_NOTES = 10
@@ -93,20 +95,12 @@ def check_dataset(
     for name, table in tables.items():
         label = shortened(f"{prefix}{name}", 120)
         all_problems += [Problem(label, *problem) for problem in of_table(table)]
-    plain_cells: dict[int, set[str]] = {}
-
-    def cells_of(table: Table) -> set[str]:
-        if id(table) not in plain_cells:
-            rows = (table.header, *table.rows)
-            plain_cells[id(table)] = {plain(cell) for row in rows for cell in row}
-        return plain_cells[id(table)]
-
     first_rows: dict[tuple[object, ...], int] = {}
     for question in questions:
         key = (plain(question.text), question.files)
         first = first_rows.setdefault(key, question.number)
         problems = [
-            *_of_question(question, cells_of, names or {}),
+            *_of_question(question, names or {}),
             *_of_wording(question, dataset.perturbations),
         ]
         if first != question.number:
@@ -165,9 +159,7 @@ def check_described(
 
 
 def _of_question(
-    question: FolderQuestion,
-    cells_of: Callable[[Table], set[str]],
-    names: Mapping[str, Collection[str]],
+    question: FolderQuestion, names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for each mistake in a question."""
     metrics, perturbations = names.get("metric", METRICS), names.get("perturbations", PERTURBATIONS)
@@ -187,7 +179,7 @@ def _of_question(
         if name.partition("[")[0] not in perturbations:
             yield "perturbations", unknown_name("perturbation", name, perturbations)
     if question.tables and question.in_table and kind in {"text", "list", "ordered_list"}:
-        yield from _absent(question, cells_of)
+        yield from _absent(question)
     # A question that excludes shuffle_rows asks for a position, not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
     is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
@@ -203,11 +195,15 @@ def _says(text: str, words: str) -> bool:
     return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
-def _absent(
-    question: FolderQuestion, cells_of: Callable[[Table], set[str]]
-) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=64)
+def _plain_cells(key: SameTable) -> frozenset[str]:
+    rows = (key.table.header, *key.table.rows)
+    return frozenset(plain(cell) for row in rows for cell in row)
+
+
+def _absent(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for each answer that is a text but equals no cell."""
-    cells: set[str] = set().union(*map(cells_of, question.tables))
+    cells = frozenset().union(*(_plain_cells(SameTable(table)) for table in question.tables))
     text = plain(question.text)
     for answer in question.answers:
         if plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
