@@ -103,7 +103,7 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
             table = flat_sheet(Table, chosen, where, name)
-            places = [origin for origin, _ in sheet_values(chosen)]
+            places = [position for position, _ in sheet_values(chosen)]
             first = min(line for line, _ in places), min(column for _, column in places)
         except MergedCellsError:
             table = layout.to_table(sheet_grid(chosen, where, name), Table)
