@@ -161,7 +161,7 @@ def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:
 def _without_judged(
     results: Sequence[GateResult], rule: StoppingRule, labels: JudgeLabels
 ) -> list[GateResult]:
-    scopes = replace(rule.scopes(rule.planned_cells.seen()), labels=labels)
+    scopes = replace(rule.scopes(rule.arrived()), labels=labels)
     return [
         without_labels(result) if scopes.sliced(gate).judged(gate) else result
         for gate, result in zip(rule.gates, results, strict=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.paired import SheetPair
 from pytest_tablebench.claims.summary import FORMER
-from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.config.axes import NAMED, values_on
 from pytest_tablebench.results.judges import JUDGED
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import (
@@ -64,6 +64,24 @@ def read_side(records: ScoreTable | Iterable[Any]) -> Sides:
     check_once(table)
     benchmarks = {name: datasets for name, datasets in benchmarks_of(table).items() if name}
     return Sides(sheets(table.cells), benchmarks)
+
+
+def planned_side(cases: Iterable[Any], altered: Collection[str]) -> Sides:
+    """Return planned cases as a run that asked them and has no answer.
+
+    `altered` are the perturbations that change the meaning of a table.
+    """
+    return read_side(
+        {
+            "dataset": case.dataset,
+            "example_id": case.example_id,
+            "score": None,
+            "benchmark": getattr(case, "benchmark", None),
+            "preserves_meaning": case.perturbation not in altered,
+            **values_on(case),
+        }
+        for case in cases
+    )
 
 
 def columns_in_scope(sheet: ScoreSheet, gate: Gate) -> Flags:
