@@ -237,11 +237,12 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
     grid_size = sheet.size // len(sheet.examples)
     answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
     cost = sampling_cost([scores for scores in answered if scores], grid_size)
+    width, is_assumed = cost or (None, False)
     return {
         "drawn": int(sizes[0]),
         "of": grid_size,
-        "width_ratio": cost.width if cost else None,
-        "assumed": cost.assumed if cost else False,
+        "width_ratio": width,
+        "assumed": is_assumed,
     }
 
 
