@@ -128,14 +128,15 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """
     figures: dict[str, Any] = {}
     common = set[str].intersection(*(set(examples.parts) for examples in datasets))
-    answered = sum(int(examples.answered.sum()) for examples in datasets)
+    answered = sum(int(examples["answered"].sum()) for examples in datasets)
     for name in sorted(common):
-        parts = [examples.parts[name] for examples in datasets]
+        parts = [examples.part(name) for examples in datasets]
         values = [finite_values(part.values) for part in parts]
         cases = sum(int(part.cases.sum()) for part in parts)
         if not cases:
             continue
-        groups = [examples.groups_of(examples.parts[name].values) for examples in datasets]
+        pairs = zip(datasets, parts, strict=True)
+        groups = [examples.groups_of(part.values) for examples, part in pairs]
         figure = estimate(values, groups)
         # Shares have an interval, other numbers do not.
         are_shares = all(0 <= value <= 1 for row in values for value in row)
@@ -178,7 +179,7 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     the score of their majority answers. Empty if a dataset has too few answers.
     """
     shares, majorities, singles = (
-        [finite_values(getattr(examples, name)) for examples in datasets]
+        [finite_values(examples[name]) for examples in datasets]
         for name in ("share", "majority", "single")
     )
     if not all(shares):
@@ -187,7 +188,7 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
         [majority - single for majority, single in zip(*pair, strict=True)]
         for pair in zip(majorities, singles, strict=True)
     ]
-    groups = [examples.groups_of(examples.share) for examples in datasets]
+    groups = [examples.groups_of(examples["share"]) for examples in datasets]
     rows = {"value": shares, "majority": majorities, "single": singles}
     measures = {name: estimate(values, groups) for name, values in rows.items()}
     measures["gain"] = estimate(gains, groups, paired=True)

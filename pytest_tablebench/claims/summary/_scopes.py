@@ -71,7 +71,7 @@ class _DatasetCells:
     """One dataset: its sheet, its examples, and the indices of its cells."""
 
     def __init__(self, cells: Cells, name: str, sheet: ScoreSheet) -> None:
-        self.sheet, self.examples = sheet, Examples.of(sheet)
+        self.sheet, self.examples = sheet, Examples.of(sheet, with_parts=True)
         self.code = cells.table.names["dataset"].index(name)
         self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
         same_meaning_cells = self.members[~self.is_altered(cells, self.members)]
@@ -129,7 +129,7 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
         return {}
-    measures = _measures([Examples.of(sheet, with_parts=False) for sheet in others])
+    measures = _measures([Examples.of(sheet) for sheet in others])
     figures = {
         "perturbations": sorted({name for sheet in others for name in sheet.names("perturbation")}),
         "value": measures["performance"],
@@ -248,24 +248,26 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
 
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     cases, unanswered, answered = (
-        sum(int(getattr(dataset, name).sum()) for dataset in datasets)
+        sum(int(dataset[name].sum()) for dataset in datasets)
         for name in ("cases", "lost", "answered")
     )
     most = max(int(dataset.is_asked.sum(axis=1).max()) for dataset in datasets)
     flags = ["one configuration"] if most == 1 else []
     flags += ["incomplete"] if answered < sum(dataset.size for dataset in datasets) else []
-    flags += ["changed meaning"] if any(dataset.altered for dataset in datasets) else []
+    flags += (
+        ["changed meaning"] if any(dataset.sheet.is_altered.any() for dataset in datasets) else []
+    )
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        columns = [getattr(dataset, name) for dataset in datasets]
-        groups = [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
+        columns = [dataset[name] for dataset in datasets]
+        groups = [dataset.groups_of(dataset[name]) for dataset in datasets]
         figure = estimate(list(map(finite_values, columns)), groups)
         measures[name], bounds[name] = figure.value, figure.ci95
-    lost = {name: sum(int(dataset.tallies[name].sum()) for dataset in datasets) for name in TALLIES}
+    lost = {name: sum(int(dataset[name].sum()) for dataset in datasets) for name in TALLIES}
     lost = {"no_answer": unanswered, **lost}
     if lost[UNCLEAR]:
-        highest = (mean(finite_values(dataset.pass_rate_high)) for dataset in datasets)
+        highest = (mean(finite_values(dataset["pass_rate_high"])) for dataset in datasets)
         measures["pass_rate_high"] = mean(highest)
     return {
         **measures,
@@ -283,7 +285,7 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
     Datasets over the same tables share clusters.
     """
-    answered = [(dataset.names, np.isfinite(dataset.performance)) for dataset in datasets]
+    answered = [(dataset.clusters, np.isfinite(dataset["performance"])) for dataset in datasets]
     return cluster_count(
         [None if names is None else names[used].tolist() for names, used in answered if used.any()]
     )
