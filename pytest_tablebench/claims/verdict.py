@@ -100,7 +100,10 @@ def judge_run(
     if is_part or not gates:
         return replace(verdict, gates_left=is_part and bool(gates))
     baseline_run = None if baseline is None else baseline.facts
-    labels = None if uncalibrated else _labels_of(run, baseline)
+    labels = None
+    if not uncalibrated:
+        different = None if baseline_run is None else _judge_difference(baseline_run, run.facts)
+        labels = JudgeLabels(run, baseline, different)
     final = {result.gate: result for result in decided}
     if rule is not None:
         results = rule.results(run=run.facts, baseline_run=baseline_run)
@@ -129,19 +132,6 @@ def judge_run(
         why = shortened(str(served.get("text")), 400)
         results = [result.undecided(why) for result in results]
     return replace(verdict, gates=tuple(results))
-
-
-def _labels_of(run: Run, baseline: Run | None) -> JudgeLabels:
-    # Most gates need neither.
-    from pytest_tablebench.results.labelled_cases import labelled_cases
-
-    if baseline is None:
-        return JudgeLabels(lambda: labelled_cases(run.records, run.labels))
-    return JudgeLabels(
-        lambda: labelled_cases(run.records, run.labels),
-        lambda: labelled_cases(baseline.records, baseline.labels),
-        _judge_difference(baseline.facts, run.facts),
-    )
 
 
 def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:

@@ -18,7 +18,7 @@ from pytest_tablebench.claims.summary._repeats import (
     sampling_cost,
 )
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
-from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable, benchmarks_of
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
@@ -195,34 +195,22 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     changed meaning count only if the test has no others.
     """
     figures: dict[str, Any] = {}
-    datasets, examples = cells.codes("dataset"), cells.codes("example")
-    cluster_of: dict[str, Any] | None = None
-    if part.sheet.groups is not None:
-        cluster_of = dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
-    names = cells.table.names["example"]
-    for name, marks in cells.checks.items():
-        selected = datasets[marks.rows] == part.code
-        if not selected.any():
-            continue
-        plain = selected & ~part.is_altered(cells, marks.rows)
-        selected = plain if plain.any() else selected
-        shares = marks.values[selected]
-        has_verdict = np.isfinite(shares)
-        by_example: dict[int, list[float]] = {}
-        tested = examples[marks.rows[selected][has_verdict]].tolist()
-        for example, share in zip(tested, shares[has_verdict].tolist(), strict=True):
-            by_example.setdefault(example, []).append(share)
-        values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
-        clusters = None
-        if cluster_of is not None:
-            clusters = [cluster_of[names[example]] for example in sorted(by_example)]
-        rate = estimate([values], [clusters])
+    for name in part.sheet.checks:
+        rows = cells.checks[name].rows
+        rows = rows[np.isin(rows, part.members)]
+        plain = rows[~part.is_altered(cells, rows)]
+        sheet = part.sheet.meant if len(plain) else part.sheet
+        shares = sheet.checks[name]
+        values, n_cases = means(shares), int(np.isfinite(shares).sum())
+        has_verdict = np.isfinite(values)
+        groups = None if sheet.groups is None else sheet.groups[has_verdict].tolist()
+        rate = estimate([finite_values(values)], [groups])
         figures[name] = {
             "pass_rate": rate.value,
             "n_examples": rate.examples,
-            "n_cases": int(has_verdict.sum()),
+            "n_cases": n_cases,
             "failed": int((shares < 1).sum()),
-            "untold": int((~has_verdict).sum()),
+            "untold": len(plain if len(plain) else rows) - n_cases,
             "ci95": rate.ci95,
         }
     return {"checks": figures} if figures else {}
