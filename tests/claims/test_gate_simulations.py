@@ -144,14 +144,12 @@ class Passes:
             sheet.scores[:], sheet.passed[:] = old, old
             sheets[name] = replace(rule._planned.datasets[name], scores=new, passed=new)
         rule.filled = sheets
-        for step in range(1, rule.n_steps):
+        for step in range(1, rule.n_steps + 1):
             rule.done = step
-            rule._finish_step()
+            rule._decide()
             if rule.all_decided:
-                return rule.done / rule.n_steps
-        rule.done = rule.n_steps
-        rule._last_look()
-        return 1.0
+                break
+        return rule.done / rule.n_steps
 
     def fails(self):
         return "fails" in self.rule.decided.values()

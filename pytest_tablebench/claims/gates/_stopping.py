@@ -180,9 +180,7 @@ class StoppingRule:
         self._open_passes[self._passes[key]] -= 1
         while self.done < self.n_steps and not self._open_passes[self.done + 1]:
             self.done += 1
-            self._finish_step()
-            if self.done == self.n_steps:
-                self._last_look()
+            self._decide()
 
     def results(
         self, run: RunFacts | None = None, baseline_run: RunFacts | None = None
@@ -223,14 +221,24 @@ class StoppingRule:
             f"asked. Cases that were not asked do not count as no answer."
         )
 
-    def _finish_step(self) -> None:
-        """Decide the gates that can be decided after pass `done`."""
-        if self.done not in LOOKS or self.done == self.n_steps:
+    def _decide(self) -> None:
+        """Keep the decisions after pass `done`, which are final."""
+        is_last = self.done == self.n_steps
+        if not is_last and self.done not in LOOKS:
             return
-        places = [index for index in self._open() if _may_be_early(self.gates[index])]
-        tails = [EARLY * self.alpha / 2] * len(places)
         note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
-        self._settle(places, self.scopes(self._of_done_passes()), tails, note)
+        indices, new = self._open(), self.arrived()
+        if is_last:
+            tails = [self._tail(self.gates[index]) for index in indices]
+            note = f"Decided after all {self.n_steps} passes."
+        else:
+            indices = [index for index in indices if _may_be_early(self.gates[index])]
+            tails, new = [EARLY * self.alpha / 2] * len(indices), self._of_done_passes(new)
+        looked = self._look(indices, self.scopes(new), tails)
+        for index, evaluated in zip(indices, looked, strict=True):
+            result = evaluated.result
+            if result.state != "undecided":
+                self._results[index] = replace(result, notes=(*result.notes, note))
 
     def _tail(self, gate: Gate) -> float:
         """Return the error that the last look at a gate may spend, on each side."""
@@ -246,13 +254,13 @@ class StoppingRule:
             datasets[name] = replace(arrived, altered=planned.altered)
         return Sides(datasets)
 
-    def _of_done_passes(self) -> Sides:
+    def _of_done_passes(self, arrived: Sides) -> Sides:
         """Return the records of the completed passes, without answers.
 
         Equal answers may decide only at the end, since answers that are missing may differ.
         """
         datasets: dict[str, ScoreSheet] = {}
-        for name, sheet in self.arrived().datasets.items():
+        for name, sheet in arrived.datasets.items():
             is_done = self._steps[name] <= self.done
             if (sheet.is_asked & is_done).any():
                 datasets[name] = replace(
@@ -266,22 +274,6 @@ class StoppingRule:
                     answers=None,
                 )
         return Sides(datasets)
-
-    def _last_look(self) -> None:
-        """Judge the open gates after all planned cases."""
-        places = self._open()
-        tails = [self._tail(self.gates[index]) for index in places]
-        note = f"Decided after all {self.n_steps} passes."
-        self._settle(places, self.scopes(self.arrived()), tails, note)
-
-    def _settle(
-        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
-    ) -> None:
-        """Judge some gates on the records so far, and keep the decisions, which are final."""
-        for index, evaluated in zip(places, self._look(places, scopes, tails), strict=True):
-            result = evaluated.result
-            if result.state != "undecided":
-                self._results[index] = replace(result, notes=(*result.notes, note))
 
     def scopes(self, new: Sides) -> Scopes:
         """Return the scopes of the run so far and of the baseline."""
