@@ -116,11 +116,6 @@ class AuditedExample:
         return tuple(sorted(groups, key=lambda group: (-group.cases, group.answer)))
 
 
-def voters_of(examples: Sequence[AuditedExample]) -> list[str]:
-    """Return the names of all voters."""
-    return sorted({voter for example in examples for voter in example.votes})
-
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -140,7 +135,6 @@ class Ballot:
     """The votes about one example.
 
     Arguments:
-        gold: the published answer.
         votes: by voter, the share of its cases with each answer; the shares add up to 1.
     """
 

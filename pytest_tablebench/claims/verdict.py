@@ -33,11 +33,9 @@ class RunVerdict:
     """The verdict on one model's run.
 
     Args:
-        gates: the results of the gates.
         ended: why the run ended before all its cases were asked; None if all were asked.
         gates_left: whether the gates are left to the merged run of which this run is a part.
         must_be_whole: whether an incomplete run without gates fails too.
-        comparison: the comparison with the baseline.
         cases_saved: the number of cases not asked because every gate was decided without them.
         saved_text: a sentence about the saved cases.
     """

@@ -40,7 +40,6 @@ class Label:
     Args:
         case_id: the case without its model.
         label: from 0 (wrong) to 1 (right).
-        person: the name of the person.
         date: as the file has it.
         answer: the mark of the labelled answer, as in `Record.answer_mark`.
         weight: the relative sampling weight if the case was proposed, else None.

@@ -196,7 +196,7 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     """
     figures: dict[str, Any] = {}
     for name in part.sheet.checks:
-        rows = cells.checks[name].rows
+        rows = cells.sparse["checks"][name].rows
         rows = rows[np.isin(rows, part.members)]
         plain = rows[~part.is_altered(cells, rows)]
         sheet = part.sheet.meant if len(plain) else part.sheet
