@@ -98,8 +98,9 @@ class AuditedExample:
         texts = [value for value in inputs if isinstance(value, str)]
         return "\n".join(text for text in texts if text != self.example.question)
 
+    @property
     def groups(self) -> tuple[AnswerGroup, ...]:
-        """Return groups of equal answers: those with most cases first, then by their text."""
+        """Groups of equal answers: those with most cases first, then by their text."""
         cases: Counter[str] = Counter()
         voters: dict[str, list[str]] = {}
         for voter, counts in sorted(self.votes.items()):

@@ -174,8 +174,7 @@ def _suspect(
     *,
     can_compare: bool,
 ) -> Suspect:
-    groups = example.groups()
-    evidence = [item for reason in REASONS for item in reason(example, groups)]
+    evidence = [item for reason in REASONS for item in reason(example)]
     if can_compare and len(example.votes) > 1:
         evidence.append(_agreement_evidence(example, doubt, agreement))
     evidence.sort(key=lambda item: (-abs(item.weight), item.kind, item.text))
@@ -188,7 +187,7 @@ def _suspect(
         gold=tuple(example.gold),
         suspicion=suspicion(share, evidence),
         evidence=tuple(evidence),
-        groups=groups,
+        groups=example.groups,
         cells=_cells(example, preferred_answer(evidence)),
     )
 
