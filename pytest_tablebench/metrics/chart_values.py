@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,69 +14,27 @@ from pytest_tablebench.config.compat import Compat
 
 Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
 
-_PIECE = re.compile(
-    r"""\s*+(?:(?P<mark>[\[\](),])
-    |(?P<truth>True|False)(?!\w)|(?P<nan>nan)(?!\w)
-    |(?P<whole>[-+]?(?:0++|[1-9][0-9]*+))(?![\w.])
-    |(?P<number>[-+]?(?:(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+
-        |[0-9]++[eE][-+]?[0-9]++))(?![\w.]))""",
-    re.VERBOSE,
+_LONGEST = 200_000
+"""Characters of the longest text that is parsed; Python takes half a kilobyte for each."""
+_LITERAL = re.compile(
+    r"(?:[][()\s,0-9+-]|\.(?!\.)|(?<=[0-9.])[eE](?=[-+0-9])|\b(?:True|False)\b)+", re.ASCII
 )
-_CLOSES = {"]": "[", ")": "("}
+_NAN = re.compile(r"\bnan\b\s*(?:,|(?=[])]))")
 _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
-def read_values(text: str, *, nan: bool = False) -> Any:
+def read_values(text: str) -> Any:
     """Parse numbers, and nested lists and tuples of them, as Python writes them.
 
-    `nan`: whether `nan` is a number. Raises `ValueError` for any other text. Nothing is evaluated,
-    and nesting uses no stack.
+    Raises `ValueError` for any other text, and for a very long or deeply nested one.
     """
     text = text.strip()
-    # Open lists, each with its bracket, its values and its number of commas.
-    opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
-    position, expects_value = 0, True
-    while position < len(text):
-        piece = _PIECE.match(text, position)
-        if piece is None:
-            raise ValueError(f"no number and no list of numbers at {position}")
-        position = piece.end()
-        mark = piece["mark"] or ""
-        if piece["nan"] and not nan:
-            raise ValueError(f"no number at {position}")
-        bracket, values, commas = opened[-1]
-        if mark == "," and not expects_value:
-            opened[-1] = (bracket, values, commas + 1)
-            expects_value = True
-        elif (
-            mark in _CLOSES
-            and bracket == _CLOSES[mark]
-            and (not expects_value or commas == len(values))
-        ):
-            opened.pop()
-            alone = bracket == "(" and len(values) == 1 and not commas
-            whole = tuple(values) if bracket == "(" else values
-            opened[-1][1].append(values[0] if alone else whole)
-            expects_value = False
-        elif mark in ("[", "(") and expects_value:
-            opened.append((mark, [], 0))
-        elif not mark and expects_value:
-            values.append(_value(piece))
-            expects_value = False
-        else:
-            raise ValueError(f"{mark or 'a number'} has no place at {position}")
-    bracket, values, commas = opened[-1]
-    if bracket or not values:
-        raise ValueError("a list has no end")
-    return tuple(values) if commas else values[0]
-
-
-def _value(piece: re.Match[str]) -> int | float | bool:
-    if piece["truth"]:
-        return piece["truth"] == "True"
-    if piece["nan"]:
-        return math.nan
-    return int(piece["whole"]) if piece["whole"] else float(piece["number"])
+    if len(text) > _LONGEST or not _LITERAL.fullmatch(text):
+        raise ValueError("neither a number nor a list of numbers")
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error) or "nested too deep") from None
 
 
 def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
@@ -147,10 +105,12 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
     The reference is a list or its text. The verdict is `unscorable` if it cannot be read: two
     references of RealHiTBench contain `masked`.
     """
+    written = str(reference)
     try:
-        values = read_values(reference, nan=True) if isinstance(reference, str) else reference
-        expected = _series(values)
-        pies = _pies([value for line in expected for value in line], reference) if shares else []
+        if isinstance(reference, str):
+            reference = read_values(_NAN.sub("", reference))
+        expected = _series(reference)
+        pies = _pies([value for line in expected for value in line], written) if shares else []
     except _UNREADABLE:
         return "unscorable"
     if shares and not pies:
@@ -213,7 +173,7 @@ _BINARY = 1e-9
 _FRACTION = re.compile(r"\.([0-9]*)")
 
 
-def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
+def _pies(values: Sequence[float], written: str) -> list[_Pie]:
     """Return the pies that a reference may describe; none if its values add up to 0.
 
     Rounded shares need not add up to 1 or 100 exactly. Such a reference also describes a pie of
@@ -223,7 +183,7 @@ def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
     if values and not total:
         return []
     pies = [_Pie(tuple(sorted(value / total for value in values)), _HALF)]
-    decimals = max((len(part) for part in _FRACTION.findall(str(reference))), default=0)
+    decimals = max((len(part) for part in _FRACTION.findall(written)), default=0)
     half = 0.5 * 10.0**-decimals
     for whole in (1, 100):
         if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2:
