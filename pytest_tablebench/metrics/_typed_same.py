@@ -81,18 +81,7 @@ def wrong(why: str) -> Decision:
 
 @dataclass(frozen=True)
 class Terms:
-    """How the answers of a question are written.
-
-    Arguments:
-        tolerance: of numbers: `0.5`, or `2%` of the expected number.
-        unit: of the expected number, if its text has none.
-        decimal: the column's decimal sign, "." or ",".
-        day_first: whether `5/3/2024` is in March; None if the column does not show it.
-        percent: "points" or "share" if the column is in percent and the answer has no sign.
-        aliases: for an expected text, other texts that are equally right.
-        question: the question's text; a reply may repeat it.
-        tables: the question's tables; a sentence that names two cells of a column has two answers.
-    """
+    """How the answers of a question are written: arguments of `typed_answer`, and the tables."""
 
     tolerance: str = ""
     unit: str = ""

@@ -16,10 +16,7 @@ from pytest_tablebench.metrics._typed_replies import read_reply
 from pytest_tablebench.metrics._typed_same import Terms, unclear
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
-from pytest_tablebench.metrics._typed_words import (
-    COUNTED,
-    VERDICTS,
-)
+from pytest_tablebench.metrics._typed_words import COUNTED, VERDICTS
 from pytest_tablebench.metrics.typed_dates import read_moment, read_period
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table

@@ -10,11 +10,7 @@ from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import locales
-from pytest_tablebench.metrics._typed_words import (
-    HALF_DAYS,
-    NOONS,
-    ORDINALS,
-)
+from pytest_tablebench.metrics._typed_words import HALF_DAYS, NOONS, ORDINALS
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for a part that is not given."""
