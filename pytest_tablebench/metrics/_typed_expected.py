@@ -151,12 +151,13 @@ class Expected:
 
     def compare(self, number: Quantity) -> Decision:
         """Decide whether a number is the expected one, or one of its aliases."""
-        decisions = [compared(number, expected, self.around) for expected in self.quantities]
-        for state in ("right", "unclear"):
-            for decision in decisions:
-                if decision.state == state:
-                    return decision
-        return decisions[0] if decisions else wrong(f"{self.text[:60]!r} is no number")
+        decisions = (compared(number, expected, self.around) for expected in self.quantities)
+        no_number = wrong(f"{self.text[:60]!r} is no number")
+        return min(
+            decisions,
+            key=lambda decision: ("right", "unclear", "wrong").index(decision.state),
+            default=no_number,
+        )
 
     def refusal_of(self, text: str) -> Decision:
         """Decide about a whole text that is a number but not the expected one."""

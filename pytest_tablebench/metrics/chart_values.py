@@ -6,7 +6,6 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import fsum
 from typing import Any, Literal
 
@@ -120,7 +119,8 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
             series = _series(values)
         except _UNREADABLE:
             continue
-        if any(pie.is_shown(series) for pie in pies) if shares else _same(expected, series):
+        wedges = sorted(value for line in series for value in line)
+        if any(_is_near(wedges, *pie) for pie in pies) if shares else _same(expected, series):
             return "true"
     return "false"
 
@@ -152,29 +152,23 @@ def _rounded(values: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted(round(value, 2) for value in values))
 
 
-@dataclass(frozen=True)
-class _Pie:
-    """Expected shares of a pie, all with the same tolerance."""
-
-    shares: tuple[float, ...]
-    tolerance: float
-
-    def is_shown(self, series: Sequence[Sequence[float]]) -> bool:
-        drawn = sorted(value for values in series for value in values)
-        return len(drawn) == len(self.shares) and all(
-            abs(share - number) <= self.tolerance + _BINARY
-            for share, number in zip(self.shares, drawn, strict=True)
-        )
-
-
 _HALF = 0.005
 """Half of the second decimal; shares of wedges are compared to two decimals."""
 _BINARY = 1e-9
 _FRACTION = re.compile(r"\.([0-9]*)")
 
 
-def _pies(values: Sequence[float], written: str) -> list[_Pie]:
-    """Return the pies that a reference may describe; none if its values add up to 0.
+def _is_near(wedges: Sequence[float], shares: Sequence[float], tolerance: float) -> bool:
+    return len(wedges) == len(shares) and all(
+        abs(share - wedge) <= tolerance + _BINARY
+        for share, wedge in zip(shares, wedges, strict=True)
+    )
+
+
+def _pies(values: Sequence[float], written: str) -> list[tuple[list[float], float]]:
+    """Return the shares that a reference may describe, and the tolerance of each.
+
+    There are none if its values add up to 0.
 
     Rounded shares need not add up to 1 or 100 exactly. Such a reference also describes a pie of
     its own values, within its own rounding.
@@ -182,14 +176,14 @@ def _pies(values: Sequence[float], written: str) -> list[_Pie]:
     total = fsum(values)
     if values and not total:
         return []
-    pies = [_Pie(tuple(sorted(value / total for value in values)), _HALF)]
+    pies = [(sorted(value / total for value in values), _HALF)]
     decimals = max((len(part) for part in _FRACTION.findall(written)), default=0)
     half = 0.5 * 10.0**-decimals
-    for whole in (1, 100):
-        if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2:
-            shares = tuple(sorted(value / whole for value in values))
-            pies.append(_Pie(shares, max(_HALF, half / whole)))
-    return pies
+    return pies + [
+        (sorted(value / whole for value in values), max(_HALF, half / whole))
+        for whole in (1, 100)
+        if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2
+    ]
 
 
 def chart_verdict(
