@@ -210,6 +210,8 @@ def flattened(table: Table) -> Table:
     position it covers. A row's label begins with the names of its section and of its parent rows.
     Sections, blank rows, captions and notes are left out.
     """
+    if not table.is_structured:
+        return table
     first = len(table.captions) + len(table.header_rows) + 1
     lines, paths = expanded(table), Paths(table)
     sections = set(table.sections)

@@ -58,7 +58,7 @@ def _tied_rows(table: Table) -> set[int]:
         for span in table.spans
         for line in range(max(span.row + 1, first + 1), span.row + span.rows)
     }
-    return merged | Paths(table).carried
+    return merged | Paths(table).carried if table.row_headers > 1 else merged
 
 
 def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
