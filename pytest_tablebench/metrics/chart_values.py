@@ -189,29 +189,24 @@ def _pies(values: Sequence[float], written: str) -> list[tuple[list[float], floa
 def chart_verdict(
     prediction: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """Compare the outcome of a RealHiTBench program with each reference; the best counts.
+    """Compare the outcome of a program with each reference; the best counts.
 
     `reference`: `prediction` is the text that the program printed, with the values at its end.
     `fixed`: the series of its figure, in each way to read them. The verdict is `unscorable` if
     every reference is.
     """
-    printed = str(prediction) if compat == "reference" else prediction
-    return _best(printed, references, compat, shares)
+    judge = judge_printed if compat == "reference" else judge_drawn
+    verdicts = {judge(prediction, reference, shares=shares) for reference in references}
+    order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
+    return next((verdict for verdict in order if verdict in verdicts), "unscorable")
 
 
 def tablebench_verdict(
     values: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """Compare the values of a TableBench figure with references such as `y_references = [[1, 2]]`.
+    """Compare values as `chart_verdict` does, with references such as `y_references = [[1, 2]]`.
 
-    In `fixed` the values are given in each way to read them.
+    In `reference` the values may be a list, too.
     """
     expected = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
-    return _best(values, expected, compat, shares)
-
-
-def _best(printed: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
-    judge = judge_printed if compat == "reference" else judge_drawn
-    verdicts = {judge(printed, reference, shares=shares) for reference in references}
-    order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
-    return next((verdict for verdict in order if verdict in verdicts), "unscorable")
+    return chart_verdict(values, expected, compat=compat, shares=shares)
