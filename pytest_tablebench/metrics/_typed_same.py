@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tablebench.metrics._typed_text import folded, words
@@ -67,16 +67,8 @@ class Decision:
 
 
 RIGHT = Decision("right")
-
-
-def unclear(why: str) -> Decision:
-    """Return the decision that rules cannot decide."""
-    return Decision("unclear", why)
-
-
-def wrong(why: str) -> Decision:
-    """Return the decision that a reply does not give the answer."""
-    return Decision("wrong", why)
+unclear = partial(Decision, "unclear")
+wrong = partial(Decision, "wrong")
 
 
 @dataclass(frozen=True)

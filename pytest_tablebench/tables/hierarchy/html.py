@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, TableError
 from pytest_tablebench.tables._html_rows import ShownCell, ShownRow, read_rows
@@ -31,18 +32,6 @@ _BORDER = re.compile(
 _RULE = re.compile(r"\.([\w-]{1,40})\s*\{([^{}]*)\}")
 _PIXELS = 9
 """Pixels of one level of indentation in the HTML that spreadsheets export."""
-
-
-class _Style(NamedTuple):
-    indent: int = 0
-    is_bold: bool = False
-    is_underlined: bool = False
-
-    @classmethod
-    def read(cls, text: str) -> _Style:
-        indent = _INDENT.search(text)
-        level = round(int(indent[1]) / _PIXELS) if indent else 0
-        return cls(level, _BOLD.search(text) is not None, _BORDER.search(text) is not None)
 
 
 def read_html_grid(source: str | PathLike[str], *, index: int, is_marked: bool = True) -> Grid:
@@ -83,14 +72,17 @@ def read_html(kind: type[AnyTable], source: str | PathLike[str], *, index: int) 
     return kind(header, tuple(texts), name=name)
 
 
-def _style(cell: ShownCell, styles: dict[str, _Style]) -> _Style:
-    of_classes = [styles.get(str(name), _Style()) for name in cell.node.get_attribute_list("class")]
-    inline = _Style.read(str(cell.node.get("style", "")))
-    return _Style(
-        inline.indent or max((each.indent for each in of_classes), default=0),
-        cell.is_bold or any(each.is_bold for each in (inline, *of_classes)),
-        any(each.is_underlined for each in (inline, *of_classes)),
-    )
+@lru_cache(maxsize=1024)  # cells share styles
+def _style(inline: str, rules: tuple[str, ...]) -> tuple[int, bool, bool]:
+    """Return the indent of a cell, whether it is in bold type, and whether it has a border below.
+
+    `rules` are the declarations of its classes.
+    """
+    texts = (inline, *rules)
+    pixels = [int(match[1]) if (match := _INDENT.search(text)) else 0 for text in texts]
+    first, *others = (round(number / _PIXELS) for number in pixels)
+    is_bold, is_underlined = (any(map(shape.search, texts)) for shape in (_BOLD, _BORDER))
+    return first or max(others, default=0), is_bold, is_underlined
 
 
 def _spans(cell: ShownCell, where: str) -> tuple[int, int]:
@@ -114,7 +106,7 @@ def _grid(
 ) -> Grid:
     """Put each cell at the first free position of its row, as in the HTML standard."""
     styles = {
-        rule[1]: _Style.read(rule[2])
+        rule[1]: rule[2]
         for style in soup.find_all("style")
         for rule in _RULE.finditer(style.get_text())
     }
@@ -143,17 +135,19 @@ def _grid(
             if total > MAX_CELLS:
                 raise TableError(f"{location}: more than {MAX_CELLS:,} cells; no more are read")
             values[number, column] = cell.text(is_marked=is_marked)
-            style = _style(cell, styles)
+            classes = map(str, cell.node.get_attribute_list("class"))
+            rules = tuple(styles[name] for name in classes if name in styles)
+            indent, is_bold, is_underlined = _style(str(cell.node.get("style", "")), rules)
             for name, is_so in (
                 ("heads", cell.node.name == "th"),
-                ("bold", style.is_bold),
+                ("bold", cell.is_bold or is_bold),
                 ("links", cell.is_link),
-                ("underlined", style.is_underlined),
+                ("underlined", is_underlined),
             ):
                 if is_so:
                     places[name].add((number, column))
-            if style.indent:
-                indents[number, column] = style.indent
+            if indent:
+                indents[number, column] = indent
             if height * columns > 1:
                 spans.append(Span(number, column, height, columns))
             for line in range(number + 1, number + height):
