@@ -18,7 +18,7 @@ _LONGEST = 200_000
 _LITERAL = re.compile(
     r"(?:[][()\s,0-9+-]|\.(?!\.)|(?<=[0-9.])[eE](?=[-+0-9])|\b(?:True|False)\b)+", re.ASCII
 )
-_NAN = re.compile(r"\bnan\b\s*(?:,|(?=[])])|$)")
+_NAN = re.compile(r"(?<![])])\bnan\b\s*(?:,|(?=[])])|$)")
 _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
