@@ -98,36 +98,23 @@ class AuditedExample:
         texts = [value for value in inputs if isinstance(value, str)]
         return "\n".join(text for text in texts if text != self.example.question)
 
+    @property
     def groups(self) -> tuple[AnswerGroup, ...]:
-        """Return the answers, the most frequent first."""
-        return answer_groups(self.votes, self.texts, self.gold_form, self.gold_text)
-
-
-def answer_groups(
-    votes: Mapping[str, Counter[str]], texts: Mapping[str, str], gold_form: str, gold_text: str
-) -> tuple[AnswerGroup, ...]:
-    """Return groups of equal answers: those with most cases first, then by their text."""
-    cases: Counter[str] = Counter()
-    voters: dict[str, list[str]] = {}
-    for voter, counts in sorted(votes.items()):
-        cases.update(counts)
-        for form in counts:
-            voters.setdefault(form, []).append(voter)
-    groups = [
-        AnswerGroup(
-            gold_text if form == gold_form else texts.get(form, form),
-            count,
-            tuple(voters[form]),
-            form == gold_form,
-        )
-        for form, count in cases.items()
-    ]
-    return tuple(sorted(groups, key=lambda group: (-group.cases, group.answer)))
-
-
-def voters_of(examples: Sequence[AuditedExample]) -> list[str]:
-    """Return the names of all voters."""
-    return sorted({voter for example in examples for voter in example.votes})
+        """Groups of equal answers: those with most cases first, then by their text."""
+        cases: Counter[str] = Counter()
+        voters: dict[str, list[str]] = {}
+        for voter, counts in sorted(self.votes.items()):
+            cases.update(counts)
+            for form in counts:
+                voters.setdefault(form, []).append(voter)
+        texts = {**self.texts, self.gold_form: self.gold_text}
+        groups = [
+            AnswerGroup(
+                texts.get(form, form), count, tuple(voters[form]), is_gold=form == self.gold_form
+            )
+            for form, count in cases.items()
+        ]
+        return tuple(sorted(groups, key=lambda group: (-group.cases, group.answer)))
 
 
 if TYPE_CHECKING:
@@ -149,7 +136,6 @@ class Ballot:
     """The votes about one example.
 
     Arguments:
-        gold: the published answer.
         votes: by voter, the share of its cases with each answer; the shares add up to 1.
     """
 
@@ -198,25 +184,22 @@ class TruthRows:
         """Return the rows of some examples, with a column for each voter."""
         index = {voter: number for number, voter in enumerate(voters)}
         wrong = min(max(len({ballot.gold for ballot in ballots}) - 1, 1), _MOST_WRONG)
-        return cls.joined(
-            [_rows_of(ballot, index, wrong, number) for number, ballot in enumerate(ballots)],
-            numbered=True,
-        )
+        return cls.joined([_rows_of(ballot, index, wrong) for ballot in ballots])
 
     @classmethod
-    def joined(cls, parts: Sequence[TruthRows], *, numbered: bool = False) -> TruthRows:
-        """Return all rows; without `numbered` the examples of each part count from 0."""
+    def joined(cls, parts: Sequence[TruthRows]) -> TruthRows:
+        """Return the rows of all parts; the examples of each part count from 0."""
         starts, examples, row_count, count = [], [], 0, 0
         for part in parts:
             starts.append(part.start + row_count)
-            examples.append(part.example + (0 if numbered else count))
+            examples.append(part.example + count)
             row_count, count = row_count + len(part.example), count + len(part.start)
         names = ("truth", "right", "usual", "other", "is_gold", "prior", "wrong")
         joined = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
         return cls(np.concatenate(starts), np.concatenate(examples), *joined)
 
 
-def _rows_of(ballot: Ballot, column_of: Mapping[str, int], wrong: int, number: int) -> TruthRows:
+def _rows_of(ballot: Ballot, column_of: Mapping[str, int], wrong: int) -> TruthRows:
     options = options_of(ballot)
     count = len(options)
     column = {answer: index for index, answer in enumerate(options)}
@@ -239,7 +222,7 @@ def _rows_of(ballot: Ballot, column_of: Mapping[str, int], wrong: int, number: i
     mistakes = np.where(mistake < count, 1, np.maximum(unseen, _TINY)) / k
     return TruthRows(
         np.array([0]),
-        np.full(len(pairs), number),
+        np.zeros(len(pairs), dtype=np.int64),
         truth,
         right,
         usual,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.audit._ballots import AuditedExample, OtherAnswer, voters_of
+from pytest_tablebench.audit._ballots import AuditedExample, OtherAnswer
 from pytest_tablebench.config.axes import DIRECT
 from pytest_tablebench.config.compat import COMPAT_MODES, check_compat
 from pytest_tablebench.config.settings import Settings
@@ -39,15 +39,18 @@ class Collected:
 
     Arguments:
         examples: in the order of datasets and ids.
-        voters: the names of all voters.
         models: the model of each voter.
         notes: one line for each thing that could not be read or is not audited.
     """
 
     examples: list[AuditedExample] = field(default_factory=list)
-    voters: list[str] = field(default_factory=list)
     models: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def voters(self) -> list[str]:
+        """The names of all voters."""
+        return sorted({voter for example in self.examples for voter in example.votes})
 
 
 class _VotedCase(NamedTuple):
@@ -274,7 +277,7 @@ class _Collector:
         self._add_other_versions(examples)
         for (dataset, reason), count in sorted(self._left_out.items()):
             self._notes.append(f"{dataset}: {counted(count, 'example')} left out, {reason}")
-        return Collected(examples, voters_of(examples), notes=self._notes)
+        return Collected(examples, notes=self._notes)
 
     def _add_other_versions(self, examples: Sequence[AuditedExample]) -> None:
         """Add the golds of other versions of the data that are in the same folder."""

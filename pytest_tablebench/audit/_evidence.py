@@ -1,19 +1,19 @@
 """Reasons to doubt a gold answer besides the agreement of voters.
 
-Each reason is one function. It receives an example and the groups of its answers, and yields
-`Evidence`. A new reason is one more function in `REASONS`.
+Each reason is one function, which yields `Evidence` about an example. A new reason is one more
+function in `REASONS`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from pytest_tablebench.audit._ballots import FEWEST_VOTERS, AuditedExample
 from pytest_tablebench.audit._table_faults import broken_tables, totals
-from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.audit.suspects import Evidence
 from pytest_tablebench.metrics.normal_form import decimals_of, normal_form, number_in, words_of
 from pytest_tablebench.metrics.typed_numbers import numbers_in
 from pytest_tablebench.models.lexical.rules import Derived, cell_number, derive
@@ -26,7 +26,7 @@ explain."""
 _PROGRAM_FOR = -1.0
 
 
-def programs(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Evidence]:
+def programs(example: AuditedExample) -> Iterator[Evidence]:
     """Yield the output that most voters' programs print, if another voter answers the same."""
     printed = defaultdict[str, list[str]](list)
     for voter, counts in sorted(example.programs.items()):
@@ -41,7 +41,7 @@ def programs(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator
         return
     answer = example.texts.get(form, form.removeprefix("#"))
     others = {
-        voter for group in groups if group.answer == answer for voter in group.voters
+        voter for group in example.groups if group.answer == answer for voter in group.voters
     }.difference(voters)
     if len(voters) + len(others) < 2:
         return
@@ -61,10 +61,7 @@ _DERIVED_FOR = -1.5
 """The weight if the gold is the derived answer: a wrong gold rarely is."""
 
 
-def derivation(
-    example: AuditedExample,
-    groups: Sequence[AnswerGroup],  # noqa: ARG001 - all reasons have one signature
-) -> Iterator[Evidence]:
+def derivation(example: AuditedExample) -> Iterator[Evidence]:
     """Yield the derived answer: against a gold that differs, for a gold that is equal."""
     derived = derived_answer(example)
     if derived is None:
@@ -114,7 +111,7 @@ _VERDICT = re.compile(
 _MOST_WORDS = 8
 
 
-def absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Evidence]:
+def absence(example: AuditedExample) -> Iterator[Evidence]:
     """Yield a doubt if a gold in words is absent and another answer is present."""
     if not example.tables or example.metric not in COPYING:
         return
@@ -125,7 +122,7 @@ def absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[
     present = next(
         (
             group.answer
-            for group in groups
+            for group in example.groups
             if not group.is_gold
             and len(group.voters) >= FEWEST_VOTERS
             and _is_copied(group.answer)
@@ -137,12 +134,12 @@ def absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[
     yield Evidence("absent", f"{missing[0]!r} does not occur in the table", present, weight)
 
 
-def number_absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Evidence]:
+def number_absence(example: AuditedExample) -> Iterator[Evidence]:
     """Compare the gold with the most frequent other number: only one of them is in the input."""
     if not example.tables or example.metric not in COPYING:
         return
     gold = number_in(example.gold_text)
-    answers = [group for group in groups if not group.is_gold]
+    answers = [group for group in example.groups if not group.is_gold]
     if gold is None or not answers:
         return
     other = max(answers, key=lambda group: (len(group.voters), group.cases))
@@ -199,10 +196,7 @@ _OTHER_GOLD = 2.5
 """Of two contradicting golds at least one is wrong, so each is wrong with about one half."""
 
 
-def other_golds(
-    example: AuditedExample,
-    groups: Sequence[AnswerGroup],  # noqa: ARG001 - all reasons have one signature
-) -> Iterator[Evidence]:
+def other_golds(example: AuditedExample) -> Iterator[Evidence]:
     """Yield each other gold, with its place."""
     for other in example.others:
         text = f"the gold of the same question in {other.place} is {other.answer}"
@@ -218,12 +212,12 @@ _CLOSE = Fraction(1, 200)
 _POWERS = range(1, 10)
 
 
-def units(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Evidence]:
+def units(example: AuditedExample) -> Iterator[Evidence]:
     """Yield the explanation of the most frequent other answer that has one."""
     gold = number_in(example.gold_text)
     if gold is None:
         return
-    answers = [group for group in groups if not group.is_gold]
+    answers = [group for group in example.groups if not group.is_gold]
     most = max((len(group.voters) for group in answers), default=0)
     texts = [other.answer for other in example.others]
     texts += [group.answer for group in answers if len(group.voters) == most >= FEWEST_VOTERS]
@@ -260,7 +254,7 @@ def explained(gold: Fraction, number: Fraction, gold_text: str, text: str) -> tu
     return ("rounding", "only by rounding") if is_near else ("", "")
 
 
-Reason = Callable[[AuditedExample, Sequence[AnswerGroup]], Iterable[Evidence]]
+Reason = Callable[[AuditedExample], Iterable[Evidence]]
 
 REASONS: tuple[Reason, ...] = (
     programs,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_tablebench.audit._ballots import AuditedExample
-from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
+from pytest_tablebench.audit.suspects import Evidence
 from pytest_tablebench.metrics.normal_form import decimals_of, number_in, shown_number, words_of
 from pytest_tablebench.models.lexical.rules import cell_number
 from pytest_tablebench.tables.table import Table
@@ -38,10 +38,7 @@ class UnequalTotal:
         )
 
 
-def totals(
-    example: AuditedExample,
-    groups: Sequence[AnswerGroup],  # noqa: ARG001 - all reasons have one signature
-) -> Iterator[Evidence]:
+def totals(example: AuditedExample) -> Iterator[Evidence]:
     """Yield such a total if the gold is one of its values, or if the question asks for it.
 
     Only a total that is close to the sum counts, because otherwise the rows may not be its parts.
@@ -130,10 +127,7 @@ _MOST = 0.7
 """The share of a column's cells that makes it numeric, or a column of text."""
 
 
-def broken_tables(
-    example: AuditedExample,
-    groups: Sequence[AnswerGroup],  # noqa: ARG001 - all reasons have one signature
-) -> Iterator[Evidence]:
+def broken_tables(example: AuditedExample) -> Iterator[Evidence]:
     """Yield the first fault of the example's flat tables."""
     for table in example.tables:
         fault = None if table.is_structured else fault_of(table)

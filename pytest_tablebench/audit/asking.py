@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_tablebench.audit.ranking import Audit, preferred_answer, with_evidence
@@ -49,8 +49,7 @@ Second answer: {second}
 Reply with a JSON object and nothing else: {{"right": "first"}}, "second", "both" or "neither".\
 """
 
-Outcome = str | None
-"""The verdict with the gold first; None if both orders disagree or a reply is unusable."""
+NO_REPLY = "no usable reply"
 
 
 @dataclass(frozen=True)
@@ -78,16 +77,14 @@ class JudgeQuestion:
             raise RefusedError("the judge names no answer")
         return str(verdict)
 
-    def converse(self) -> Conversation[tuple[Outcome, str]]:
-        """Ask in both orders; return the common verdict, and why there is none."""
+    def converse(self) -> Conversation[str]:
+        """Ask in both orders; return the verdict with the gold first, or why there is none."""
         gold = ", ".join(self.suspect.gold)
         verdicts = yield [self.ask(gold, self.answer), self.ask(self.answer, gold)]
         if any(isinstance(verdict, Exception) for verdict in verdicts):
-            return None, "no usable reply"
+            return NO_REPLY
         ahead, reverse = verdicts
-        if ahead != _MIRRORED[reverse]:
-            return None, "the orders disagree"
-        return ahead, ahead
+        return str(ahead) if ahead == _MIRRORED[reverse] else "the orders disagree"
 
 
 def questions(audit: Audit, *, top: int = ASK_TOP) -> Iterator[JudgeQuestion]:
@@ -111,41 +108,28 @@ def _table_text(table: Mapping[str, Any]) -> str:
     return (f"Table: {title}\n" if title else "Table:\n") + serialize(content, "html")
 
 
-@dataclass(frozen=True)
-class JudgedAudit:
-    """An audit with the judge's evidence.
-
-    Arguments:
-        counts: of the examples: each verdict with the gold as the first answer, `the orders
-            disagree`, and `no usable reply`.
-    """
-
-    audit: Audit
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def with_verdicts(
     audit: Audit,
     questions: Sequence[JudgeQuestion],
-    outcomes: Sequence[tuple[Outcome, str] | Exception],
+    outcomes: Sequence[str | Exception],
     judge: str,
-) -> JudgedAudit:
-    """Return the audit with the judge's verdicts, ranked again."""
+) -> tuple[Audit, Mapping[str, int]]:
+    """Return the audit with the judge's verdicts, ranked again, and the numbers of outcomes."""
     counts: Counter[str] = Counter()
     further: dict[tuple[str, str], Evidence] = {}
     for question, outcome in zip(questions, outcomes, strict=True):
-        verdict, name = (None, "no usable reply") if isinstance(outcome, Exception) else outcome
+        name = NO_REPLY if isinstance(outcome, Exception) else outcome
         counts[name] += 1
-        if verdict is not None:
+        if name in _VERDICTS:
             key = question.suspect.dataset, question.suspect.example_id
-            further[key] = _evidence(question, verdict, judge)
+            further[key] = _evidence(question, name, judge)
     suspects = [
         with_evidence(suspect, further[key])
         if (key := (suspect.dataset, suspect.example_id)) in further
         else suspect
         for suspect in audit.suspects
     ]
-    return JudgedAudit(audit.ranked(suspects), counts)
+    return audit.ranked(suspects), counts
 
 
 def _evidence(question: JudgeQuestion, verdict: str, judge: str) -> Evidence:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -182,27 +182,15 @@ def _line(checked: Checked) -> str:
         "verdict": correction and correction.verdict,
         "answers": list(correction.answers) if correction else [],
         "reason": correction.evidence if correction else "",
-        "evidence": [
-            {
-                "kind": part.kind,
-                "text": part.text,
-                "answer": part.answer,
-                "weight": round(part.weight, 6) if math.isfinite(part.weight) else None,
-            }
-            for part in item.evidence
-        ],
-        "models": [
-            {
-                "answer": group.answer,
-                "cases": group.cases,
-                "voters": list(group.voters),
-                "is_gold": group.is_gold,
-            }
-            for group in item.groups
-        ],
+        "evidence": [asdict(part) | {"weight": _rounded(part.weight)} for part in item.evidence],
+        "models": [asdict(group) for group in item.groups],
         "cells": [list(cell) for cell in item.cells],
     }
     return json.dumps(fields) + "\n"
+
+
+def _rounded(weight: float) -> float | None:
+    return round(weight, 6) if math.isfinite(weight) else None
 
 
 # Markdown

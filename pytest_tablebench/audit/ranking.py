@@ -28,13 +28,12 @@ from pytest_tablebench.audit.suspects import Evidence, Suspect
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.metrics.normal_form import normal_form
 from pytest_tablebench.results.folder import read_facts
+from pytest_tablebench.results.texts import table_entry
 from pytest_tablebench.running.builtins import command_plugins, registry_with
-from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.tables.table import Table
 
 PRIOR = 0.05
 """The share of wrong golds before any evidence."""
@@ -175,8 +174,7 @@ def _suspect(
     *,
     can_compare: bool,
 ) -> Suspect:
-    groups = example.groups()
-    evidence = [item for reason in REASONS for item in reason(example, groups)]
+    evidence = [item for reason in REASONS for item in reason(example)]
     if can_compare and len(example.votes) > 1:
         evidence.append(_agreement_evidence(example, doubt, agreement))
     evidence.sort(key=lambda item: (-abs(item.weight), item.kind, item.text))
@@ -185,11 +183,11 @@ def _suspect(
         example_id=example.example.id,
         digest=example.digest,
         question=example.example.question,
-        tables=tuple(map(_table_text, example.tables)),
+        tables=tuple(map(table_entry, example.tables)),
         gold=tuple(example.gold),
         suspicion=suspicion(share, evidence),
         evidence=tuple(evidence),
-        groups=groups,
+        groups=example.groups,
         cells=_cells(example, preferred_answer(evidence)),
     )
 
@@ -255,15 +253,6 @@ def _agreement_evidence(
         f"{gold} the gold"
     )
     return Evidence("agreement", text, answer, weight)
-
-
-def _table_text(table: Table) -> dict[str, object]:
-    """Return a table in the shape of texts.jsonl.gz."""
-    rows = [list(row) for row in table.rows]
-    content: dict[str, object] = {"title": table.title, "header": list(table.header), "rows": rows}
-    if table.is_structured:
-        content["structure"] = {name: getattr(table, name) for name in STRUCTURE}
-    return content
 
 
 def _cells(example: AuditedExample, preferred: str | None) -> tuple[tuple[int, int, int], ...]:

@@ -41,14 +41,12 @@ class ClusteredMean:
         errors: the sum of the weighted residuals of each cluster, corrected for its leverage.
         shares: the weight of each cluster in the mean, h_g in the specification; their sum is 1.
         names: the clusters, in the order of `errors`; None if no other mean has one of them.
-        extra: the part of the variance that belongs to no cluster.
         lost: the number of degrees of freedom that other estimates have used.
     """
 
     errors: Floats
     shares: Floats
     names: Sequence[Hashable] | None = None
-    extra: float = 0.0
     lost: int = 0
 
     @classmethod
@@ -61,7 +59,7 @@ class ClusteredMean:
     @property
     def variance(self) -> float:
         """The squared standard error; s^2 / n with one value per cluster."""
-        return math.fsum(self.errors * self.errors) + self.extra
+        return math.fsum(self.errors * self.errors)
 
     @property
     def df(self) -> float:

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims._clusters import ClusteredMean, numbered
 from pytest_tablebench.claims.estimate import Estimate
@@ -304,30 +304,12 @@ def case_weights(examples: Sequence[Hashable], configurations: Sequence[Hashable
     return np.array([1 / (len(cells) * cells[key[0]] * repeats[key]) for key in keys])
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoganGladen(Estimate):
-    """A rate corrected by the judge's sensitivity and specificity, cut to 0..1.
-
-    Args:
-        sensitivity: the share of right answers that the judge calls right.
-        specificity: the share of wrong answers that the judge calls wrong.
-    """
-
-    sensitivity: float
-    specificity: float
-
-    def entry(self) -> dict[str, Any]:
-        """Return the rate as in `summary.json`."""
-        shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
-        return {"rate": self.value, "interval": self.interval, **shares}
-
-
 def rogan_gladen(
     rate: float,
     size: float,
     sensitivity: tuple[float, float],
     specificity: tuple[float, float],
-) -> RoganGladen | None:
+) -> Estimate | None:
     """Return a rate corrected for a judge's errors (Rogan and Gladen 1978, Am J Epidemiology 107).
 
     The interval is by Lang and Reiczigel (2014, Preventive Veterinary Medicine 113). Each of
@@ -354,4 +336,4 @@ def rogan_gladen(
     reach = z * math.sqrt(q * (1 - q) / n + p * p * of_se + (1 - p) ** 2 * of_sp) / power
     low, high = (min(1.0, max(0.0, end)) for end in (p + shift - reach, p + shift + reach))
     estimate = min(1.0, max(0.0, (rate + sp - 1) / (se + sp - 1)))
-    return RoganGladen(value=estimate, low=low, high=high, sensitivity=se, specificity=sp)
+    return Estimate(estimate, low, high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -11,7 +12,6 @@ from typing import Any
 from pytest_tablebench.claims._labelled_mean import (
     FEWEST_LABELS,
     LabelledMean,
-    RoganGladen,
     case_weights,
     corrected_mean,
     plain_values,
@@ -20,7 +20,7 @@ from pytest_tablebench.claims._labelled_mean import (
 from pytest_tablebench.claims.estimate import Estimate, estimate
 from pytest_tablebench.claims.people import kappa
 from pytest_tablebench.results.judged_cases import JudgedCase
-from pytest_tablebench.results.labelled_cases import LabelledCases, expected_half_width, mark_bin
+from pytest_tablebench.results.labelled_cases import LabelledCases, mark_bin
 from pytest_tablebench.util.arrays import np
 
 RIGHT = 0.5
@@ -28,6 +28,9 @@ RIGHT = 0.5
 
 FEWEST_GROUP = 5
 """The number of labels that a line of a table by tag needs."""
+
+WORST_VARIANCE = 0.25
+"""The largest variance of a number from 0 to 1."""
 
 
 def cluster_name(case: JudgedCase) -> Hashable:
@@ -102,44 +105,13 @@ def naive_cases(cases: Sequence[JudgedCase]) -> LabelledMean | None:
     return plain_values(values, [clusters[name] for name in by_example])
 
 
-@dataclass(frozen=True)
-class JudgedFigure:
-    """The mean of a judge's marks in a dataset, naive and corrected by labels.
+def judged_figures(labelled: LabelledCases) -> dict[str, dict[str, Any]]:
+    """Return the means of a judge's marks in each dataset, naive and corrected by labels.
 
-    Args:
-        naive: the mean of the marks, whose interval takes them for the truth.
-        corrected: the corrected mean; None with too few labels.
-        weight: how far the marks are used (`LabelledMean.weight`).
-        rate: the rate of right answers by Rogan and Gladen, where all marks and labels are 0 or 1.
+    An entry of `summary.json` has the `naive` mean, whose interval takes the marks for the truth,
+    and the corrected `value` with its `weight` (`LabelledMean.weight`); None with too few labels.
+    `rate` is the rate of right answers by Rogan and Gladen, where all marks and labels are 0 or 1.
     """
-
-    part: str
-    naive: Estimate
-    corrected: Estimate | None
-    weight: float | None
-    n_labels: int
-    n_cases: int
-    rate: RoganGladen | None = None
-
-    def entry(self) -> dict[str, Any]:
-        """Return the figure as in `summary.json`."""
-        corrected = self.corrected or Estimate()
-        return {
-            "part": self.part,
-            "naive": self.naive.value,
-            "naive_ci95": self.naive.interval,
-            "value": corrected.value,
-            "ci95": corrected.interval,
-            "weight": self.weight,
-            "n_labels": self.n_labels,
-            "n_cases": self.n_cases,
-            "n_examples": self.naive.examples,
-            "rate": None if self.rate is None else self.rate.entry(),
-        }
-
-
-def judged_figures(labelled: LabelledCases) -> dict[str, JudgedFigure]:
-    """Return the figures of each dataset with judged answers."""
     by_dataset: dict[str, list[JudgedCase]] = defaultdict(list)
     for case in same_meaning(labelled.cases):
         by_dataset[case.dataset].append(case)
@@ -147,24 +119,25 @@ def judged_figures(labelled: LabelledCases) -> dict[str, JudgedFigure]:
     for name, cases in sorted(by_dataset.items()):
         naive = naive_cases(cases)
         corrected = corrected_cases(cases, is_sampled=labelled.is_sampled)
-        examples = len({case.example_id for case in cases})
-        mean = naive.mean if naive is not None else sum(c.mark for c in cases) / len(cases)
-        low, high = (None, None) if naive is None else naive.bounds()
-        figures[name] = JudgedFigure(
-            cases[0].part,
-            Estimate(mean, low, high, examples=examples),
-            None if corrected is None else corrected.estimate,
-            None if corrected is None else corrected.weight,
-            sum(bool(case.labels) for case in cases),
-            len(cases),
-            _rogan_gladen(cases, labelled, naive),
-        )
+        figure = Estimate() if corrected is None else corrected.estimate
+        figures[name] = {
+            "part": cases[0].part,
+            "naive": sum(c.mark for c in cases) / len(cases) if naive is None else naive.mean,
+            "naive_ci95": None if naive is None else naive.bounds(),
+            "value": figure.value,
+            "ci95": figure.interval,
+            "weight": None if corrected is None else corrected.weight,
+            "n_labels": sum(bool(case.labels) for case in cases),
+            "n_cases": len(cases),
+            "n_examples": len({case.example_id for case in cases}),
+            "rate": _rate(cases, labelled, naive),
+        }
     return figures
 
 
-def _rogan_gladen(
+def _rate(
     cases: Sequence[JudgedCase], labelled: LabelledCases, naive: LabelledMean | None
-) -> RoganGladen | None:
+) -> dict[str, Any] | None:
     both = [case for case in cases if case.label is not None]
     if naive is None or len(both) < FEWEST_LABELS:
         return None
@@ -184,7 +157,16 @@ def _rogan_gladen(
         share = sum(weight for weight, agrees in of_label if agrees) / total
         # Kish's effective number of weighted labels.
         shares.append((share, total**2 / sum(weight**2 for weight, _ in of_label)))
-    return rogan_gladen(naive.mean, naive.size, shares[0], shares[1])
+    rate = rogan_gladen(naive.mean, naive.size, *shares)
+    if rate is None:
+        return None
+    (sensitivity, _), (specificity, _) = shares
+    return {
+        "rate": rate.value,
+        "interval": rate.interval,
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+    }
 
 
 def _label_weights(
@@ -347,7 +329,7 @@ def summary_entry(labelled: LabelledCases) -> Mapping[str, Any]:
         "n_labels": labelled.n_labels,
         "n_others": labelled.n_others,
         "is_sampled": labelled.is_sampled,
-        "datasets": {name: figure.entry() for name, figure in judged_figures(labelled).items()},
+        "datasets": judged_figures(labelled),
     }
 
 
@@ -369,18 +351,21 @@ def expected_intervals(
     labelled: LabelledCases, sample: Sequence[JudgedCase]
 ) -> list[ExpectedInterval]:
     """Return the expected interval of each dataset in a sample, with its labels so far."""
+    from scipy.special import stdtrit
+
     entries = []
     new = Counter(case.dataset for case in sample)
     for name in sorted(new):
         cases = [case for case in same_meaning(labelled.cases) if case.dataset == name]
         naive, old = naive_cases(cases), [case for case in cases if case.labels]
-        error_variance = None
-        if len(old) >= FEWEST_LABELS:
+        is_estimated = len(old) >= FEWEST_LABELS
+        error_variance = WORST_VARIANCE
+        if is_estimated:
             errors = [case.mark - (case.label or 0.0) for case in old]
             error_variance = float(np.var(errors, ddof=1)) + 1 / len(old) ** 2
         number = new[name] + len(old)
-        width = expected_half_width(
-            0.0 if naive is None else naive.variance, number, error_variance
-        )
-        entries.append(ExpectedInterval(name, number, width, error_variance is not None))
+        # The errors of marks add to the variance of the mean of all marks.
+        variance = (0.0 if naive is None else naive.variance) + error_variance / number
+        width = float(stdtrit(max(1, number - 2), 0.975)) * math.sqrt(variance)
+        entries.append(ExpectedInterval(name, number, width, is_estimated))
     return entries

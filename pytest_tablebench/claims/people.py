@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims._clusters import numbered
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.util.arrays import np
 
@@ -164,9 +164,8 @@ def _figure(rows: Floats, clusters: Sequence[Any], of: Callable[[Floats], Floats
     if not len(rows):
         return Estimate()
     value = float(of(rows.sum(axis=0, keepdims=True))[0])
-    places: dict[Any, int] = defaultdict(lambda: len(places))
-    index = np.array([places[name] for name in clusters])
-    number = len(places)
+    index, names = numbered(clusters)
+    number = len(names)
     low = high = None
     if np.isfinite(value) and number >= FEWEST_CLUSTERS:
         by_cluster = np.zeros((number, rows.shape[1]))

@@ -33,11 +33,9 @@ class RunVerdict:
     """The verdict on one model's run.
 
     Args:
-        gates: the results of the gates.
         ended: why the run ended before all its cases were asked; None if all were asked.
         gates_left: whether the gates are left to the merged run of which this run is a part.
         must_be_whole: whether an incomplete run without gates fails too.
-        comparison: the comparison with the baseline.
         cases_saved: the number of cases not asked because every gate was decided without them.
         saved_text: a sentence about the saved cases.
     """
@@ -100,7 +98,10 @@ def judge_run(
     if is_part or not gates:
         return replace(verdict, gates_left=is_part and bool(gates))
     baseline_run = None if baseline is None else baseline.facts
-    labels = None if uncalibrated else _labels_of(run, baseline)
+    labels = None
+    if not uncalibrated:
+        different = None if baseline_run is None else _judge_difference(baseline_run, run.facts)
+        labels = JudgeLabels(run, baseline, different)
     final = {result.gate: result for result in decided}
     if rule is not None:
         results = rule.results(run=run.facts, baseline_run=baseline_run)
@@ -131,19 +132,6 @@ def judge_run(
     return replace(verdict, gates=tuple(results))
 
 
-def _labels_of(run: Run, baseline: Run | None) -> JudgeLabels:
-    # Most gates need neither.
-    from pytest_tablebench.results.labelled_cases import labelled_cases
-
-    if baseline is None:
-        return JudgeLabels(lambda: labelled_cases(run.records, run.labels))
-    return JudgeLabels(
-        lambda: labelled_cases(run.records, run.labels),
-        lambda: labelled_cases(baseline.records, baseline.labels),
-        _judge_difference(baseline.facts, run.facts),
-    )
-
-
 def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:
     """Return how the judges of two runs differ; None if they do not."""
     from pytest_tablebench.claims.differences import differences_between
@@ -161,7 +149,7 @@ def _judge_difference(before: RunFacts, after: RunFacts) -> str | None:
 def _without_judged(
     results: Sequence[GateResult], rule: StoppingRule, labels: JudgeLabels
 ) -> list[GateResult]:
-    scopes = replace(rule.scopes(rule.planned_cells.seen()), labels=labels)
+    scopes = replace(rule.scopes(rule.arrived()), labels=labels)
     return [
         without_labels(result) if scopes.sliced(gate).judged(gate) else result
         for gate, result in zip(rule.gates, results, strict=True)

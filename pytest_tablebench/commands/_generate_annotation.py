@@ -116,7 +116,7 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     from pytest_tablebench.datasets.folder import open_folder
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
 
-    dataset = open_folder(folder, ".")
+    dataset = open_folder(folder)
     for file, mistake in dataset.mistakes:
         raise DataError(f"{folder / file}: {mistake}")
     file = dataset.question_file

@@ -109,7 +109,7 @@ def translated_questions(options: argparse.Namespace) -> tuple[list[str], int]:
         raise DataError(f"{options.folder} does not exist")
     if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder that is translated")
-    dataset = open_folder(options.folder, ".")
+    dataset = open_folder(options.folder)
     source = dataset.open(options.folder)
     if not source.rows():
         raise DataError(f"{options.folder}: {source.problems[0]}")

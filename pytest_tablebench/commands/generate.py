@@ -219,7 +219,7 @@ def _read_questions(
     for folder in folders:
         if not folder.is_dir():
             raise DataError(f"{folder} does not exist")
-        dataset = open_folder(folder, ".")
+        dataset = open_folder(folder)
         source = dataset.open(folder)
         problems += map(str, source.problems)
         for question in source.rows():

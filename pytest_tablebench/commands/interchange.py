@@ -22,7 +22,8 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
     """Return the options of community-evals. Raises `SettingsError`."""
-    from pytest_tablebench.datasets.pull import UPSTREAM
+    from pytest_tablebench.datasets import built_in_datasets
+    from pytest_tablebench.datasets.pull import known_sources
     from pytest_tablebench.interchange.submissions import HubTask
 
     if not texts:
@@ -32,9 +33,8 @@ def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, Hub
         )
     if source and not re.fullmatch(r"https?://[^\s<>]+", source):
         raise SettingsError("--source-url: not the address of a web page")
-    pinned = {
-        upstream.repository: upstream.revision for upstream in UPSTREAM.values() if upstream.pinned
-    }
+    upstreams = known_sources(built_in_datasets()).values()
+    pinned = {source.repository: source.revision for source in upstreams if source.pinned}
     tasks = {}
     for text in texts:
         match = _HUB_TASK.fullmatch(text)
@@ -92,10 +92,10 @@ def export_run(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def import_results(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.interchange.every_eval_ever_reader import read_every_eval_ever
     from pytest_tablebench.interchange.helm import compared_lines, read_helm
     from pytest_tablebench.interchange.import_run import import_run
     from pytest_tablebench.interchange.lm_eval import read_lm_eval
-    from pytest_tablebench.interchange.rows import read_every_eval_ever
 
     if options.form == "lm-eval":
         evaluations = read_lm_eval(options.paths, model=options.model)

@@ -85,9 +85,9 @@ def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]
         if calls and not options.yes:
             return audit, [*lines, "nothing was asked; add --yes to ask"]
         outcomes = client.converse(question.converse() for question in chosen)
-        judged = with_verdicts(audit, chosen, outcomes, options.model)
-        counts = preference_sentence(options.model, judged.counts)
-        return judged.audit, [*lines, counts, *cost_lines(client.spent)]
+        judged, counts = with_verdicts(audit, chosen, outcomes, options.model)
+        preference = preference_sentence(options.model, counts)
+        return judged, [*lines, preference, *cost_lines(client.spent)]
 
 
 def import_labels(options: argparse.Namespace) -> CommandAnswer:

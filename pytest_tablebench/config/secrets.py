@@ -190,7 +190,7 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
 
 def redact(text: str, placed: frozenset[str] = frozenset()) -> str:
     """Return a text without keys, tokens and passwords; `placed` are known secrets."""
-    return _ADDRESS.sub(_without_path_keys, _text(text, _variables() | placed))
+    return _ADDRESS.sub(_without_path_keys, _redacted_text(text, _variables() | placed))
 
 
 def _without_path_keys(address: re.Match[str]) -> str:
@@ -216,12 +216,12 @@ def _scrub(value: object, variables: frozenset[str]) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {
-            _text(str(name), variables): _content(str(name), content, variables)
+            _redacted_text(str(name), variables): _content(str(name), content, variables)
             for name, content in value.items()
         }
     if isinstance(value, list | tuple):
         return [_scrub(item, variables) for item in value]
-    return _text(str(value), variables)
+    return _redacted_text(str(value), variables)
 
 
 def _content(name: str, content: object, variables: frozenset[str]) -> Any:
@@ -233,7 +233,7 @@ def _content(name: str, content: object, variables: frozenset[str]) -> Any:
 def _digests(content: object, variables: frozenset[str]) -> Any:
     if isinstance(content, Mapping):
         return {
-            _text(str(name), variables): _digests(inner, variables)
+            _redacted_text(str(name), variables): _digests(inner, variables)
             for name, inner in content.items()
         }
     if isinstance(content, list | tuple):
@@ -241,7 +241,7 @@ def _digests(content: object, variables: frozenset[str]) -> Any:
     return digest(content)
 
 
-def _text(text: str, variables: frozenset[str]) -> str:
+def _redacted_text(text: str, variables: frozenset[str]) -> str:
     text = without_keys(text, variables)
     # User name and password end with the last @: an unescaped password may contain others.
     text = _ADDRESS.sub(

@@ -363,10 +363,10 @@ class AskedDataset:
 
 
 def asked_dataset(
-    dataset: Dataset, place: AnswerPlace, texts: Mapping[str, str] | None = None
+    dataset: Dataset, answer_place: AnswerPlace, texts: Mapping[str, str] | None = None
 ) -> AskedDataset:
     """Return a dataset whose answers are in a place; `texts` are printed prompts by name."""
-    form = dataset.answer_forms.get(place, AnswerForm())
+    form = dataset.answer_forms.get(answer_place, AnswerForm())
     if texts:
-        form = dataset.worded(place, form, texts)
-    return AskedDataset(dataset, place, form)
+        form = dataset.worded(answer_place, form, texts)
+    return AskedDataset(dataset, answer_place, form)

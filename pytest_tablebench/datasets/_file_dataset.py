@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._dataset import Dataset, PromptParts, Render, render_field
-from pytest_tablebench.datasets._example import Example, Stratum
+from pytest_tablebench.datasets._example import Example, Stratum, text_key
 from pytest_tablebench.datasets._source import Identified, Problem, RowSource, SourceFacts
 from pytest_tablebench.datasets.files import (
     BadRowError,
-    QuestionRow,
     file_digest,
     how_to_get,
     read_json,
@@ -128,8 +127,9 @@ def _settings(package: str, section: str) -> dict[str, Any]:
 class FileDataset(Dataset, Generic[R]):
     """A dataset of upstream files.
 
-    A subclass sets these attributes and defines `rows`, `example` and `key`. The keyword `section`
-    of a class names a section of `datasets.toml` in its package, which sets attributes too.
+    A subclass sets these attributes and defines `rows`; if its rows are not examples, also
+    `example` and `key`. The keyword `section` of a class names a section of `datasets.toml` in its
+    package, which sets attributes too.
 
     Attributes:
         test: required files, with the questions.
@@ -165,12 +165,14 @@ class FileDataset(Dataset, Generic[R]):
         raise NotImplementedError
 
     def example(self, row: R) -> Example:
-        """Make the example of a row."""
-        raise NotImplementedError
+        """Make the example of a row; by default, the row is its example."""
+        if not isinstance(row, Example):
+            raise NotImplementedError
+        return row
 
     def key(self, row: R) -> Hashable:
-        """Return `text_key` of a row's example without making its tables."""
-        raise NotImplementedError
+        """Return `text_key` of a row's example; override it to avoid making the tables."""
+        return text_key(self.example(row))
 
     def stratum(self, row: R) -> Stratum | None:  # noqa: ARG002 - for subclasses
         """Return what a sample is spread over, or None to derive it from the example."""
@@ -295,27 +297,3 @@ class FileDataset(Dataset, Generic[R]):
             self.target_prefix,
             self.reference_instruction,
         )
-
-
-class RowDataset(FileDataset[QuestionRow]):
-    """A dataset whose rows ask about one table each; the text is the input `text_name`."""
-
-    text_name = "question"
-
-    def example(self, row: QuestionRow) -> Example:
-        """Make the example of a row."""
-        return Example(
-            id=row.id,
-            inputs={"table": row.table(), self.text_name: row.text},
-            question=row.text,
-            references=(row.answer,),
-            target=row.answer,
-        )
-
-    def key(self, row: QuestionRow) -> Hashable:
-        """Return the text."""
-        return (row.text,)
-
-    def stratum(self, row: QuestionRow) -> Stratum | None:
-        """Return a stratum with the table's name, or None if the row has none."""
-        return None if row.place is None else Stratum((), row.place)

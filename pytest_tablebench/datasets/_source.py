@@ -291,9 +291,9 @@ def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> 
     shuffled = list(range(len(strata)))
     seeded_random(f"sample/{name}", seed=42 + seed).shuffle(shuffled)
     members: dict[Hashable, dict[Hashable, list[int]]] = {}
-    for place in shuffled:
-        stratum = strata[place]
-        members.setdefault(stratum.tags, {}).setdefault(stratum.table, []).append(place)
+    for position in shuffled:
+        stratum = strata[position]
+        members.setdefault(stratum.tags, {}).setdefault(stratum.table, []).append(position)
     used: Counter[Hashable] = Counter()
     # For each tag a heap of its tables: (times drawn when pushed, seeded order, table).
     waiting = [
@@ -338,7 +338,7 @@ def strata_of(source: Source, example_ids: Sequence[str]) -> list[Stratum]:
 def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list[str]:
     """Return the ids of a sample of a dataset's usable examples, in file order."""
     ids = source.example_ids(None)
-    return [ids[place] for place in draw(strata_of(source, ids), count, name=name, seed=seed)]
+    return [ids[position] for position in draw(strata_of(source, ids), count, name=name, seed=seed)]
 
 
 def shard_numbers(source: Source, example_ids: Sequence[str], count: int) -> list[int]:

@@ -119,8 +119,8 @@ class Case:
         return f"Case({self.values()!r})"
 
 
-def _on_axis(place: int) -> property:
-    return property(lambda case: case._end.values[place])
+def _on_axis(position: int) -> property:
+    return property(lambda case: case._end.values[position])
 
 
 for _place, _axis in enumerate(AXES):
@@ -153,100 +153,68 @@ def cross(
     get the same ones. With `only`, the cases of other examples are left out, and the remaining
     cases are the same as without it.
     """
-    # Names are computed once and shared by all cases.
-    named = {axis: modes.pop(axis.plural, _usual(axis)) for axis in MODES}
+    named: dict[Axis, Sequence[Any]] = {
+        axis: modes.pop(axis.plural, (axis.default,)) for axis in MODES
+    }
     if modes:
         raise TypeError(f"there is no axis of {', '.join(modes)}")
+    has_several = max(map(len, named.values())) > 1
+    parts = {axis.name: _ids_if_several(axis, names) for axis, names in named.items()}
     by_axis = {axis.name: names for axis, names in named.items()}
     if shown is not None:  # a picture is asked as such, whatever the modalities are
         by_axis["modality"] = tuple(dict.fromkeys(chain.from_iterable(shown.values())))
-    endings = _Endings(named, models, by_axis)
-    all_endings = list(endings.all(repeats))
-    examples = case_ids(example_ids, 34)
-    formats = case_ids(serializers, 18)
-    changes = case_ids(perturbations, 24)
-    short = (examples, formats, changes)
-    if endings.has_several:  # node ids stay under 100 characters
-        short = (case_ids(example_ids, 24), case_ids(serializers, 12), case_ids(perturbations, 16))
+    names_of_ids = (example_ids, serializers, perturbations)
+    examples, formats, changes = short = [*map(case_ids, names_of_ids, (34, 18, 24))]
+    if has_several:  # node ids stay under 100 characters
+        short = [*map(case_ids, names_of_ids, (24, 12, 16))]
+    case_models = node_models = dict.fromkeys(models, "")
+    if len(models) > 1:
+        case_models = case_ids(models, 20, digest=False)
+        node_models = case_ids(models, 14 if has_several else 20, digest=False)
 
-    def fits(serializer: str, names: Mapping[str, str | None]) -> bool:
-        strategy, modality = str(names["strategy"]), names["modality"]
-        return (shown is None or modality in shown[serializer]) and (
-            by_strategy is None or serializer in by_strategy[strategy]
+    def end_of(values: Mapping[str, Any], model: str) -> tuple[tuple[str, str], CaseEnd, str]:
+        """Return the configuration with these values, and the ends of its two ids."""
+        serializer, perturbation = values["serializer"], values["perturbation"]
+        further = [parts[name].get(values[name], "") for name in by_axis]
+        again = f"r{values['repeat']}" if values["repeat"] > 1 else ""
+        case_end = (formats[serializer], changes[perturbation], *further, case_models[model], again)
+        node_end = (
+            short[1][serializer],
+            short[2][perturbation],
+            *further,
+            node_models[model],
+            again,
         )
+        id_end = "".join(f"/{part}" for part in case_end if part)
+        end = CaseEnd(tuple(values[axis.name] for axis in AXES), model, id_end)
+        return (perturbation, serializer), end, "".join(f"-{part}" for part in node_end if part)
 
-    grid = [(change, form) for change in perturbations for form in serializers]
+    # Names are computed once and shared by all cases.
+    ends = []
+    for perturbation, serializer in product(changes, formats):
+        for *chosen, model in product(*by_axis.values(), models):
+            names = dict(zip(by_axis, chosen, strict=True))
+            is_shown = shown is None or names["modality"] in shown[serializer]
+            if is_shown and (
+                by_strategy is None or serializer in by_strategy[str(names["strategy"])]
+            ):
+                values = {**names, "serializer": serializer, "perturbation": perturbation}
+                ends += [end_of({**values, "repeat": n}, model) for n in range(1, repeats + 1)]
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
     if per_example is not None:
+        grid = list(product(perturbations, serializers))
         drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
-    ends = [
-        (
-            (perturbation, serializer),
-            CaseEnd(
-                tuple(
-                    {
-                        **names,
-                        "serializer": serializer,
-                        "perturbation": perturbation,
-                        "repeat": number,
-                    }[axis.name]
-                    for axis in AXES
-                ),
-                model,
-                f"/{form}/{change}{case_tail}",
-            ),
-            f"-{short[1][serializer]}-{short[2][perturbation]}{node_tail}",
-        )
-        for (perturbation, change), (serializer, form) in product(changes.items(), formats.items())
-        for names, model, number, case_tail, node_tail in all_endings
-        if fits(serializer, names)
-    ]
     cases, node_ids = [], []
-    for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
+    for (example_id, example), configurations in zip(examples.items(), drawn, strict=False):
         if only is not None and example_id not in only:
             continue
         shared = CaseExample(dataset, example_id, f"{dataset}/{example}")
         start = short[0][example_id]
-        for place, end, node_end in ends:
-            if chosen is None or place in chosen:
+        for configuration, end, node_end in ends:
+            if configurations is None or configuration in configurations:
                 cases.append(Case.of(shared, end))
                 node_ids.append(start + node_end)
     return cases, node_ids
-
-
-class _Endings:
-    """The names on the further axes and of models, with their part of the ids."""
-
-    def __init__(
-        self,
-        modes: Mapping[Axis, Sequence[str | None]],
-        models: Sequence[str],
-        by_axis: Mapping[str, Sequence[str | None]],
-    ) -> None:
-        self._by_axis, self._models = by_axis, models
-        self.has_several = max(map(len, modes.values())) > 1
-        self._parts = {axis.name: _ids_if_several(axis, names) for axis, names in modes.items()}
-        self._node_models = self._case_models = dict.fromkeys(models, "")
-        if len(models) > 1:
-            self._case_models = case_ids(models, 20, digest=False)
-            self._node_models = case_ids(models, 14 if self.has_several else 20, digest=False)
-
-    def all(self, repeats: int) -> Iterator[tuple[dict[str, str | None], str, int, str, str]]:
-        """Yield names by axis, model, number of repeat, and the ends of case and node ids."""
-        for *chosen, model in product(*self._by_axis.values(), self._models):
-            names = dict(zip(self._by_axis, chosen, strict=True))
-            parts = [self._parts[axis].get(name, "") for axis, name in names.items()]
-            for number in range(1, repeats + 1):
-                last = f"r{number}" if number > 1 else ""
-                case_parts = filter(None, [*parts, self._case_models[str(model)], last])
-                node_parts = filter(None, [*parts, self._node_models[str(model)], last])
-                case_tail = "".join(f"/{part}" for part in case_parts)
-                node_tail = "".join(f"-{part}" for part in node_parts)
-                yield names, str(model), number, case_tail, node_tail
-
-
-def _usual(axis: Axis) -> tuple[str | None]:
-    return (None if axis.default is None else str(axis.default),)
 
 
 def _ids_if_several(axis: Axis, names: Sequence[str | None]) -> dict[str | None, str]:

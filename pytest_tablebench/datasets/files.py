@@ -10,15 +10,13 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.entries import parsed_json
+from pytest_tablebench.util.entries import mapping, parsed_json
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.programs import program
@@ -62,7 +60,7 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
     if not folder.is_dir():
         raise DataMissing(f"no data in {folder}; {remedy}")
     missing = [name for name in files if not (folder / name).is_file()]
-    if missing and _unfinished_pull(folder):
+    if missing and (folder / PULL_BUSY).exists() and not pull_record(folder).get("complete"):
         raise DataMissing(f"the pull into {folder} has not finished; {remedy}")
     if missing:
         names = sorted(entry.name for entry in folder.iterdir())
@@ -74,12 +72,10 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
         )
 
 
-def _unfinished_pull(folder: Path) -> bool:
-    if not (folder / PULL_BUSY).exists():
-        return False
-    record = folder / PULL_RECORD
-    content = read_json(record) if record.exists() else None
-    return not (isinstance(content, dict) and content.get("complete"))
+def pull_record(folder: Path) -> Mapping[str, Any]:
+    """Return the record of the pulls into a folder, unchecked; empty without one."""
+    path = folder / PULL_RECORD
+    return mapping(read_json(path) if path.exists() else None)
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -201,26 +197,6 @@ class BadRowError(Exception):
         self.field = field
 
 
-@dataclass(frozen=True)
-class QuestionRow:
-    """A usable row with a question about one table.
-
-    Arguments:
-        text: the question, statement or caption.
-        answer: the reference; a demonstration shows it as its answer.
-        table: makes the table, which may be expensive.
-        place: the name of the table if several rows share it; a sample is spread over these names.
-        number: the number of the row in its file.
-    """
-
-    id: str
-    text: str
-    answer: str
-    table: Callable[[], Table]
-    place: str | None = None
-    number: int | None = None
-
-
 def text_field(row: Any, name: str, *, may_be_empty: bool = False) -> str:
     """Return a field that must be text. Raises `BadRowError`."""
     if not isinstance(row, dict):
@@ -259,13 +235,9 @@ _CHUNK = 1 << 18
 _LONGEST = 1 << 25
 """The most characters of an item, so that a broken file is not read into memory as a whole."""
 
-_OPENING = re.compile(r"[ \t\r\n]*\[")
-_BLANK = re.compile(r"[ \t\r\n]*")
+_MARK = re.compile(r"[ \t\r\n]*([\[,\]])[ \t\r\n]*")
+"""The mark before an item or at the end of a list."""
 _DECODER = json.JSONDecoder()
-
-
-class _IncompleteError(Exception):
-    """The text may end before the next item does."""
 
 
 def json_items(path: Path) -> Iterator[Any]:
@@ -277,25 +249,26 @@ def json_items(path: Path) -> Iterator[Any]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             text = stream.read(_CHUNK)
-            opening = _OPENING.match(text)
-            if opening is None:
+            opening = _MARK.match(text)
+            if opening is None or opening[1] != "[":
                 raise DataError(f"{path}: must contain a JSON list")
-            place, number, step = opening.end(), 0, _CHUNK
+            position, number, step = 0, 0, _CHUNK
             while True:
                 try:
-                    end_and_item = _next(text, place, first=number == 0)
-                except _IncompleteError as error:
-                    more = stream.read(step) if len(text) - place < _LONGEST else ""
+                    end_and_item = _next(text, position, first=number == 0)
+                except ValueError as error:
+                    more = stream.read(step) if len(text) - position < _LONGEST else ""
                     if not more:
+                        reason = getattr(error, "msg", error)  # a `JSONDecodeError` has a `msg`
                         raise DataError(
-                            f"{path}: item {number + 1} is not valid JSON or incomplete ({error}); "
-                            f"fetch the file again"
+                            f"{path}: item {number + 1} is not valid JSON or incomplete "
+                            f"({reason}); fetch the file again"
                         ) from None
-                    text, place, step = text[place:] + more, 0, step * 2
+                    text, position, step = text[position:] + more, 0, step * 2
                     continue
                 if end_and_item is None:
                     return
-                place, item = end_and_item
+                position, item = end_and_item
                 number, step = number + 1, _CHUNK
                 yield item
     except OSError as error:
@@ -306,28 +279,17 @@ def json_items(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: JSON nested too deeply to be a dataset") from None
 
 
-def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
-    """Return the end of the next item and the item; None at the end of the list."""
-    place = _skip_blank(text, place)
-    if text[place] == "]":
+def _next(text: str, position: int, *, first: bool) -> tuple[int, Any] | None:
+    """Return the end of the next item and the item; None at the end of the list.
+
+    Raises `ValueError` if the item is not valid, or may continue after the text.
+    """
+    mark = _MARK.match(text, position)
+    if mark is None or mark[1] not in ("[" if first else ",", "]"):
+        raise ValueError("no end of the list")
+    if mark[1] == "]" or (first and text.startswith("]", mark.end())):
         return None
-    if not first:
-        # Without a comma, move to the end, where the decoder fails.
-        place = _skip_blank(text, place + 1) if text[place] == "," else len(text)
-    try:
-        item, end = _DECODER.raw_decode(text, place)
-    except json.JSONDecodeError as error:
-        raise _IncompleteError(error.msg) from None
-    except ValueError as error:  # a number with too many digits
-        raise _IncompleteError(str(error)) from None
+    item, end = _DECODER.raw_decode(text, mark.end())
     if end == len(text):
-        raise _IncompleteError("no end of the list")
+        raise ValueError("no end of the list")
     return end, item
-
-
-def _skip_blank(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
-    end = match.end() if match else place
-    if end == len(text):
-        raise _IncompleteError("no end of the list")
-    return end

@@ -62,7 +62,7 @@ def markdown_text(blocks: Iterable[Block], *, limit: int | None = COMMENT_LIMIT)
     """
     cut = "" if limit is None else CUTS[limit]
     text, room = "", (sys.maxsize if limit is None else limit) - len(cut) - 2
-    for lines in map(_lines, blocks):
+    for lines in map(_block_lines, blocks):
         part = "\n".join(lines) + "\n"
         size = len(part.encode("utf-8")) + 1
         if size > room:
@@ -73,7 +73,7 @@ def markdown_text(blocks: Iterable[Block], *, limit: int | None = COMMENT_LIMIT)
     return text
 
 
-def _lines(block: Block) -> list[str]:
+def _block_lines(block: Block) -> list[str]:
     match block:
         case Heading(text, level):
             return [f"{'#' * level} {_inline(text)}"]
@@ -94,7 +94,7 @@ def _lines(block: Block) -> list[str]:
         case TableBlock():
             return list(_table(block))
         case Fold(title, inner):
-            lines = [line for part in inner for line in ("", *_lines(part))]
+            lines = [line for part in inner for line in ("", *_block_lines(part))]
             return [f"<details><summary>{_inline(title)}</summary>", *lines, "", "</details>"]
     return []
 
@@ -144,15 +144,15 @@ def _table(table: TableBlock) -> Iterator[str]:
     columns, rows = flat(table)
     if not rows:
         return
-    yield _line(escaped_text(column.title) for column in columns)
-    yield _line("---" if column.kind == "text" else "---:" for column in columns)
+    yield _table_line(escaped_text(column.title) for column in columns)
+    yield _table_line("---" if column.kind == "text" else "---:" for column in columns)
     for row, cells in zip(table.rows, rows, strict=False):
         first, *others = map(_inline, cells)
-        yield _line([f"**{first.strip()}**" if row.rank == "whole" else first, *others])
+        yield _table_line([f"**{first.strip()}**" if row.rank == "whole" else first, *others])
     if len(table.rows) > table.most:
         yield ""
         yield f"and {counted(len(table.rows) - table.most, 'row')} more"
 
 
-def _line(cells: Iterable[str]) -> str:
+def _table_line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"

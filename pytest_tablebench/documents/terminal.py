@@ -39,7 +39,7 @@ def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list
     lines: list[str] = []
     before: Block | None = None
     for block in blocks:
-        block_lines = list(_lines(block, width))
+        block_lines = list(_block_lines(block, width))
         if block_lines and lines and _is_apart(before, block):
             lines.append("")
         lines += block_lines
@@ -58,7 +58,7 @@ def _is_apart(before: Block | None, block: Block) -> bool:
     return not (joins or isinstance(before, Heading) or isinstance(block, Listing))
 
 
-def _lines(block: Block, width: int | None) -> Iterator[str]:
+def _block_lines(block: Block, width: int | None) -> Iterator[str]:
     match block:
         case Heading(text, level):
             yield f" {_sentence(text)} ".center(80, "=") if level == 2 else _sentence(text)

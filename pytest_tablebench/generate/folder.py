@@ -69,14 +69,14 @@ class TableSource:
 def text_table(table: Table) -> Table:
     """Return a table whose cells are texts, as read from a CSV file."""
     return Table(
-        tuple(map(_text, table.header)),
-        tuple(tuple(map(_text, row)) for row in table.rows),
+        tuple(map(_cell_text, table.header)),
+        tuple(tuple(map(_cell_text, row)) for row in table.rows),
         table.title,
         name=table.name,
     )
 
 
-def _text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None or cell != cell:  # noqa: PLR0124 - NaN
         return ""
     if isinstance(cell, bool):
@@ -187,7 +187,7 @@ def _make(
             if file not in written:
                 _write_table(table_source, folder / file)
                 written.add(file)
-            part.append(_row(pair, file, table_source.title))
+            part.append(_question_row(pair, file, table_source.title))
         part.close_table(digest, maker)
 
 
@@ -228,7 +228,7 @@ def _csv(table: Table) -> str:
     return header.getvalue() + as_csv(table.rows)
 
 
-def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
+def _question_row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "id": pair.id,
         "table": file,
@@ -321,7 +321,7 @@ class _PartialFile:
         self._file.flush()
         self._waiting.clear()
 
-    def places(self) -> array[int]:
+    def offsets(self) -> array[int]:
         """Return the offset of each question's line."""
         starts, position = array("Q"), 0
         with self._path.open("rb") as file:
@@ -331,20 +331,21 @@ class _PartialFile:
                 position += len(line)
         return starts
 
-    def lines(self, places: Iterable[int]) -> Iterator[bytes]:
+    def lines(self, offsets: Iterable[int]) -> Iterator[bytes]:
         with self._path.open("rb") as file:
-            for place in places:
-                file.seek(place)
+            for offset in offsets:
+                file.seek(offset)
                 yield file.readline()
 
 
 def _finish(folder: Path, part: _PartialFile, made_with: Mapping[str, Any], together: int) -> None:
-    lines = part.places()
+    lines = part.offsets()
     starts = array("Q", range(0, len(lines), together))
     seeded_random("order of questions", seed=int(made_with.get("seed", 0))).shuffle(starts)
-    places = array("Q", (place for at in starts for place in lines[at : at + together]))
-    limit = f"limit = {_FEW}  # of {len(places):,}, in a drawn order" if len(places) > _FEW else ""
+    offsets = array("Q", (offset for at in starts for offset in lines[at : at + together]))
+    count = len(offsets)
+    limit = f"limit = {_FEW}  # of {count:,}, in a drawn order" if count > _FEW else ""
     options = " ".join(f"{name}={value}" for name, value in made_with.items() if name != "files")
     text = f"# Written by `tablebench generate`: {printable(options, 300)}\n\n[defaults]\n{limit}\n"
     write_whole(folder / "tablebench.toml", text.replace("\n\n[defaults]\n\n", "\n"))
-    write_whole(folder / "questions.jsonl", part.lines(places))
+    write_whole(folder / "questions.jsonl", part.lines(offsets))

@@ -27,13 +27,13 @@ LONGEST = 64_000_000
 
 @dataclass(frozen=True)
 class ForeignCase:
-    """The fields of a case's record except the model, its place for messages, and its texts.
+    """The fields of a case's record except the model, its location for messages, and its texts.
 
     `turns` is the conversation after the prompt; None if the reply is the whole conversation.
     """
 
     fields: dict[str, Any]
-    place: str
+    location: str
     prompt: str | None = None
     question: str = ""
     turns: Sequence[tuple[str, str]] | None = None
@@ -90,11 +90,11 @@ def read_json_list(path: Path) -> list[dict[str, Any]]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the object on each line, and its place. Raises `DataError` with the line."""
+    """Yield the object on each line, and its location. Raises `DataError` with the line."""
     for number, line in enumerate(_pieces(path), start=1):
         if line.strip():
-            place = f"{path}, line {number}"
-            yield _parsed(line, place), place
+            location = f"{path}, line {number}"
+            yield _parsed(line, location), location
 
 
 def _pieces(path: Path, lines: int = 1) -> Iterator[bytes]:
@@ -107,20 +107,20 @@ def _pieces(path: Path, lines: int = 1) -> Iterator[bytes]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _parsed(data: bytes, place: str) -> dict[str, Any]:
-    content = _loaded(data, place, _refused)
+def _parsed(data: bytes, location: str) -> dict[str, Any]:
+    content = _loaded(data, location, _refused)
     if not isinstance(content, dict):
-        raise DataError(f"{place}: not a JSON object")
+        raise DataError(f"{location}: not a JSON object")
     return content
 
 
-def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
+def _loaded(data: bytes, location: str, constant: Callable[[str], float]) -> Any:
     if len(data) > LONGEST:
-        raise DataError(f"{place}: longer than {LONGEST:,} bytes")
+        raise DataError(f"{location}: longer than {LONGEST:,} bytes")
     try:
         return parsed_json(data.decode("utf-8"), parse_constant=constant)
     except ValueError as error:
-        raise DataError(f"{place}: not valid JSON: {shortened(str(error), 200)}") from None
+        raise DataError(f"{location}: not valid JSON: {shortened(str(error), 200)}") from None
 
 
 def _refused(name: str) -> float:
@@ -130,15 +130,17 @@ def _refused(name: str) -> float:
 # Checks
 
 
-def checked_record(fields: Mapping[str, Any], place: str) -> Record:
+def checked_record(fields: Mapping[str, Any], location: str) -> Record:
     """Return the record with these fields. Raises `DataError` if they are not valid."""
     try:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
-        raise DataError(f"{place}: not a case: {shortened(str(error), 200)}") from None
-    check(record.values, "record", place, "not a case")
+        raise DataError(f"{location}: not a case: {shortened(str(error), 200)}") from None
+    check(record.values, "record", location, "not a case")
     if (record.outcome == "no_answer") != (record.score is None):
-        raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
+        raise DataError(
+            f"{location}: not a case: its `outcome` and its `score` contradict each other"
+        )
     return record
 
 
@@ -173,7 +175,7 @@ def _validator(kind: str) -> Validator:
     return extend(Draft202012Validator, type_checker=types)(schema)
 
 
-def check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
+def check(data: Mapping[str, Any], kind: str, location: str, claim: str) -> None:
     """Raise `DataError` with the claim unless the data has the kind's schema in `schemas.json`."""
     error = next(_validator(kind).iter_errors(data), None)
     if error is None:
@@ -183,4 +185,4 @@ def check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
         state = f"is {shortened(repr(data[name]), 80)}"
     else:
         name, state = next(name for name in error.validator_value if name not in data), "is missing"
-    raise DataError(f"{place}: {claim}: `{name}` {state}")
+    raise DataError(f"{location}: {claim}: `{name}` {state}")

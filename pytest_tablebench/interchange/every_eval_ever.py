@@ -86,11 +86,11 @@ def write_every_eval_ever(
     words. `samples` says whether to write the cases, with questions, prompts and replies.
     """
     model_id = model_id or run.facts.model
-    place = _model_place(model_id)
+    model_folder = _model_place(model_id)
     texts = RunTexts.of(run) if samples else RunTexts()
     written = []
     for benchmark, records in records_by(run, "benchmark").items():
-        subfolder = Path("data", slug(benchmark), *place)
+        subfolder = Path("data", slug(benchmark), *model_folder)
         (folder / subfolder).mkdir(parents=True, exist_ok=True)
         mark = run_uuid(run, benchmark)
         aggregate = _aggregate(run, benchmark, model_id)
@@ -160,7 +160,7 @@ def _model_place(model_id: str) -> tuple[str, str]:
     return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")
 
 
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> dict[str, Any]:
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], name: str) -> dict[str, Any]:
     digest, count = sha256(), 0
 
     def lines() -> Iterator[bytes]:
@@ -173,7 +173,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> di
     write_whole(path, lines())
     return {
         "format": "jsonl",
-        "file_path": place,
+        "file_path": name,
         "hash_algorithm": "sha256",
         "checksum": digest.hexdigest(),
         "total_rows": count,
@@ -340,4 +340,4 @@ def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[di
             messages.append({"role": "tool", "content": text, "tool_call_id": [f"call-{call}"]})
         else:
             messages.append({"role": ROLES.get(role, role), "content": text})
-    return [{"turn_idx": place, **message} for place, message in enumerate(messages)]
+    return [{"turn_idx": index, **message} for index, message in enumerate(messages)]

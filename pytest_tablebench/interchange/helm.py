@@ -126,12 +126,12 @@ def _evaluation(
     )
 
 
-def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, Any]:
+def _recipe(spec: Mapping[str, Any], path: Path) -> dict[str, Any]:
     recipe = mapping(spec, "scenario_spec", "args").get("recipe")
     match = _RECIPE.search(recipe if isinstance(recipe, str) else str(spec.get("name")))
     if match is None or match["dataset"] not in MAIN:
         raise DataError(
-            f"{place}: not a run of a ToRR recipe "
+            f"{path}: not a run of a ToRR recipe "
             f"(recipes.torr.DATASET.SERIALIZER.PERTURBATION_augmentation_K_demos)"
         )
     plain = {"perturbation": "none"} if match["perturbation"] == "no" else {}
@@ -156,17 +156,17 @@ def _trial(entry: Mapping[str, Any]) -> int:
 
 def _case(
     state: Any,
-    place: str,
+    location: str,
     recipe: Mapping[str, Any],
     score_reply: HelmScorer,
     scores: Mapping[tuple[str, int], float],
 ) -> ForeignCase:
     if not isinstance(state, dict):
-        raise DataError(f"{place}: not a request of HELM")
+        raise DataError(f"{location}: not a request of HELM")
     instance, result = mapping(state, "instance"), mapping(state, "result")
     sample = instance.get("id")
     if not isinstance(sample, str) or not sample:
-        raise DataError(f"{place}: the instance has no id")
+        raise DataError(f"{location}: the instance has no id")
     completions = [entry for entry in listing(result.get("completions")) if isinstance(entry, dict)]
     reply = completions[0].get("text") if completions else None
     references = tuple(
@@ -192,7 +192,7 @@ def _case(
     }
     if result.get("success") is False or not isinstance(reply, str):
         fields |= {"outcome": "no_answer", "score": None, "reason": "provider_error"}
-        return ForeignCase(fields, place, prompt)
+        return ForeignCase(fields, location, prompt)
     scored = score_reply(recipe["dataset"], reply, references)
     is_right = scored["score"] >= scored["threshold"]
     if (sample, repeat - 1) in scores:
@@ -205,4 +205,4 @@ def _case(
         "flags": ["truncated"] if reason == "length" else [],
         **scored,
     }
-    return ForeignCase(fields, place, prompt)
+    return ForeignCase(fields, location, prompt)

@@ -12,7 +12,6 @@ from pytest_tablebench.interchange._foreign import (
     Evaluation,
     checked_record,
 )
-from pytest_tablebench.interchange.every_eval_ever import ROLES
 from pytest_tablebench.interchange.exporter import RunTexts
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.record import Record
@@ -23,7 +22,6 @@ from pytest_tablebench.results.texts import example_key, merge_media
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import counted, shortened
 
-_TURNS = {message: turn for turn, message in ROLES.items()}
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
     "prompt_digest": "prompts",
@@ -52,11 +50,11 @@ def import_run(
     texts = RunTexts()
     records: dict[str, tuple[Record, str]] = {}
     for case in (case for evaluation in evaluations for case in evaluation.cases):
-        record = checked_record(case.fields | {"model": model}, case.place)
+        record = checked_record(case.fields | {"model": model}, case.location)
         if record.case_id in records:
             name, first = shortened(record.case_id, 120), records[record.case_id][1]
-            raise DataError(f"{case.place}: {name} occurs twice, first in {first}")
-        records[record.case_id] = record, case.place
+            raise DataError(f"{case.location}: {name} occurs twice, first in {first}")
+        records[record.case_id] = record, case.location
         if case.prompt and record.prompt_digest:
             texts.prompts[record.prompt_digest] = case.prompt
         if case.turns is not None and record.transcript:

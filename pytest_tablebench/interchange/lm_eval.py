@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._foreign import Evaluation, files_of, read_json, read_lines
 from pytest_tablebench.interchange.every_eval_ever import result_id
-from pytest_tablebench.interchange.rows import Metric, Row, foreign_cases
+from pytest_tablebench.interchange.every_eval_ever_reader import Metric, Row, foreign_cases
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import slug
 
@@ -55,7 +55,7 @@ def _samples(path: Path, model: str | None) -> Evaluation:
         for sample, _ in samples
         for metric in listing(sample.get("metrics"))
     }
-    rows = [row for sample, place in samples for row in _rows(task, sample, place)]
+    rows = [row for sample, location in samples for row in _rows(task, sample, location)]
     return Evaluation(
         path,
         f"lm-eval/{model}/{date}",
@@ -82,14 +82,14 @@ def _dataset(task: str, sample: Mapping[str, Any]) -> str:
     return task if filtered == "none" else f"{task}/{filtered}"
 
 
-def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
+def _rows(task: str, sample: Mapping[str, Any], location: str) -> Iterator[Row]:
     """Yield a row for each metric with a number for the sample."""
     scored = {str(metric): sample.get(str(metric)) for metric in listing(sample.get("metrics"))}
     scores = {
         metric: float(value) for metric, value in scored.items() if isinstance(value, int | float)
     }
     if "doc_id" not in sample or not scores:
-        raise DataError(f"{place}: not a sample of lm-eval: it has no doc_id, or no score")
+        raise DataError(f"{location}: not a sample of lm-eval: it has no doc_id, or no score")
     prompt, choices = _prompt_and_choices(sample.get("arguments"))
     reply, read = _first(sample.get("resps")), _first(sample.get("filtered_resps"))
     target = sample.get("target")
@@ -115,7 +115,7 @@ def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
     for metric, score in scores.items():
         judged = {"score": score, "is_correct": score == 1.0}
         of_metric = {"evaluation_result_id": result_id(dataset, metric), "evaluation": judged}
-        yield shared | of_metric, place
+        yield shared | of_metric, location
 
 
 def _text(value: object) -> str:
@@ -148,5 +148,5 @@ def _chosen(replies: object, choices: Sequence[str]) -> str | None:
             likelihoods.append(float(_first(pair) or "nan"))
         except ValueError:
             return None
-    best = max(range(len(likelihoods)), key=lambda place: likelihoods[place], default=None)
+    best = max(range(len(likelihoods)), key=lambda index: likelihoods[index], default=None)
     return None if best is None or best >= len(choices) else choices[best]

@@ -7,10 +7,10 @@ import html
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_tablebench.datasets.files import delimited_rows
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
@@ -26,13 +26,12 @@ from pytest_tablebench.util.names import slug
 Lines = Sequence[Sequence[str]]
 
 
-@dataclass
-class Written:
+class Written(NamedTuple):
     """The number of samples by subtask, of tables, and of omitted questions by reason."""
 
-    samples: Counter[str] = field(default_factory=Counter)
-    tables: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
+    samples: Counter[str]
+    tables: int
+    left_out: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path)
     omitted: repeated questions about the same tables, and questions about a table whose three
     forms are not read back as the same cells.
     """
-    done, texts, samples = Written(), dict[str, str](), dict[str, list[bytes]]()
+    left_out, texts, samples = Counter[str](), dict[str, str](), dict[str, list[bytes]]()
     seen: set[tuple[Any, ...]] = set()
 
     @cache
@@ -70,11 +69,11 @@ def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path)
         try:
             tables = [forms_of(SameTable(table)) for table in question.tables]
         except _LeftOutError as error:
-            done.left_out[str(error)] += 1
+            left_out[str(error)] += 1
             continue
         key = (plain_question(question.text), *(forms.name for forms in tables))
         if key in seen:
-            done.left_out["duplicate"] += 1
+            left_out["duplicate"] += 1
             continue
         seen.add(key)
         subtask = slug(question.tags.get("subtask", dataset), 60, digest=False) or "Own"
@@ -84,9 +83,8 @@ def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path)
         write_whole(folder / "csv" / name, text)
     for subtask, lines in samples.items():
         write_whole(folder / f"{subtask}.jsonl", lines)
-        done.samples[subtask] = len(lines)
-    done.tables = len(texts)
-    return done
+    counts = Counter({subtask: len(lines) for subtask, lines in samples.items()})
+    return Written(counts, len(texts), left_out)
 
 
 def _sample_line(name: str, question: FolderQuestion, tables: Sequence[_Forms]) -> bytes:

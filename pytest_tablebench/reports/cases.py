@@ -27,13 +27,13 @@ def case_report(run: Run, record: Record) -> doc.Document:
         *_verdict(record),
         *_by_corrected_gold(record.corrected),
     ]
-    texts = [*_texts(RunTexts.of(run, record), record)]
+    texts = [*_text_blocks(RunTexts.of(run, record), record)]
     names = doc.Paragraph(f"case: {record.case_id}"), doc.Paragraph(f"model: {record.model}")
     blocks = [*names, *texts, *map(doc.Paragraph, sentences)]
     return doc.Document(doc.Code(record.case_id), blocks)
 
 
-def _texts(texts: RunTexts, record: Record) -> Iterator[doc.Block]:
+def _text_blocks(texts: RunTexts, record: Record) -> Iterator[doc.Block]:
     """Yield the prompt, the turns with their times, and the reply."""
     parts = [("prompt", texts.prompt(record) or "")]
     times = iter([step.get("latency_s") for step in record.steps])

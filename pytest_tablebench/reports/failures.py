@@ -119,7 +119,7 @@ def _difference(report: Any) -> str:
     return f"{expected} / {got}"
 
 
-def _text(report: Any) -> str:
+def _failure_text(report: Any) -> str:
     """Return the text after the reason, as in `no answer (timeout): after 120 s`."""
     whole = str(report.longrepr)
     return whole.partition("): ")[2] or whole
@@ -129,7 +129,7 @@ def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
     """Return a line for each dataset, reason and text; the most frequent texts are first."""
     lines = []
     for (dataset, reason), reports in groups.items():
-        texts = Counter(map(_text, reports))
+        texts = Counter(map(_failure_text, reports))
         top = texts.most_common(TEXTS)
         named = f"{shortened(dataset, 30)} without an answer ({shortened(reason, 40)})"
         lines += [

@@ -79,7 +79,7 @@ def _dates(history: RunHistory) -> list[str]:
 
 
 def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> Iterator[doc.Block]:
-    points = [(line.model, point) for line in panel.lines for point in line.points]
+    points = [(model, point) for model, points in panel.lines.items() for point in points]
     points.sort(key=lambda entry: entry[1].number)
     dates = _dates(history)
     numbers: dict[int, list[int]] = {}
@@ -96,7 +96,7 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
     yield doc.Heading((doc.Code(panel.name, 60), ", all datasets" if is_whole else ""))
     shared = {"dates": dates, "columns": columns, "changes": numbers}
     for measure, title in HISTORY_MEASURES.items():
-        yield doc.Chart("history", title, {"lines": _lines(panel, measure), **shared})
+        yield doc.Chart("history", title, {"lines": _plotted_lines(panel, measure), **shared})
     if changes:
         yield doc.Heading("Changed between runs", 3)
         yield _change_table(list(changes.values()), len(panel.lines))
@@ -128,12 +128,12 @@ def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBl
     return table_of([doc.Column(title, "text") for title in titles], rows)
 
 
-def _lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
+def _plotted_lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
     lines = []
-    for line in panel.lines:
-        points = {p.number: p.figures[measure] for p in line.points if measure in p.figures}
-        if points:
-            lines.append(PlottedLine(line.model, points))
+    for model, points in panel.lines.items():
+        estimates = {p.number: p.figures[measure] for p in points if measure in p.figures}
+        if estimates:
+            lines.append(PlottedLine(model, estimates))
     return lines
 
 
@@ -187,7 +187,7 @@ def _panel_json(panel: HistoryPanel) -> Mapping[str, Any]:
         "name": panel.name,
         "lines": [
             {
-                "model": line.model,
+                "model": model,
                 "points": [
                     {
                         "run": point.number,
@@ -198,9 +198,9 @@ def _panel_json(panel: HistoryPanel) -> Mapping[str, Any]:
                         },
                         "changes": [{"kind": c.kind, **vars(c)} for c in point.changes],
                     }
-                    for point in line.points
+                    for point in points
                 ],
             }
-            for line in panel.lines
+            for model, points in panel.lines.items()
         ],
     }

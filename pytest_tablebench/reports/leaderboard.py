@@ -194,7 +194,7 @@ class _RankedRun:
         by_gold = [row.corrected for row in ranking if row.corrected is not None]
         single = not is_whole or "one configuration" in self.scope["flags"]
         cells: list[doc.Cell] = [
-            _place(self.performance, published),
+            _published_rank(self.performance, published),
             self.name(out),
             bounded(self.performance, self.scope["ci95"]["performance"] if is_whole else None),
             doc.Figure(None if single else self.scope["robustness"]),
@@ -208,7 +208,7 @@ class _RankedRun:
             arrow = "–" if moved is None else "=" if not moved else "↑" if moved > 0 else "↓"
             cells += [
                 doc.Figure(self.corrected),
-                _place(self.corrected, by_gold),
+                _published_rank(self.corrected, by_gold),
                 f"{arrow} {abs(moved)}" if moved else arrow,
             ]
         return cells
@@ -250,7 +250,7 @@ def _rank(value: float | None, values: Sequence[float]) -> int | None:
     return None if value is None else 1 + sum(other > value + EQUAL for other in values)
 
 
-def _place(value: float | None, values: Sequence[float]) -> str:
+def _published_rank(value: float | None, values: Sequence[float]) -> str:
     """Return the rank of a value among all; `2 =` if several share it."""
     if value is None:
         return "–"

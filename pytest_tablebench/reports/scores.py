@@ -256,10 +256,10 @@ def further_lines(
     is_verbose: bool = True,
 ) -> list[str]:
     """Return a line for each further kind of figure of a scope; consistency only if verbose."""
-    return [f"{name}: {text}" for text in _texts(scope, declared, is_verbose)]
+    return [f"{name}: {text}" for text in _scope_texts(scope, declared, is_verbose)]
 
 
-def _texts(
+def _scope_texts(
     scope: Mapping[str, Any], declared: Sequence[str] | None, is_verbose: bool
 ) -> Iterator[str]:
     parts = informative_parts(scope, declared)

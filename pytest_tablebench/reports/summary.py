@@ -209,7 +209,7 @@ def cut_line(summary: Mapping[str, Any], run: RunFacts) -> str | None:
     if not cut:
         return None
     known_limits = sorted(limit for limit in limits if limit is not None)
-    at = f" at {_listed(known_limits)} tokens" if known_limits and None not in limits else ""
+    at = f" at {_joined_limits(known_limits)} tokens" if known_limits and None not in limits else ""
     further = max(LEAST, FURTHER * known_limits[-1]) if known_limits else LEAST
     line = (
         f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
@@ -298,6 +298,6 @@ def _limit(run: RunFacts, dataset: str) -> int | None:
     return None
 
 
-def _listed(numbers: list[int]) -> str:
+def _joined_limits(numbers: list[int]) -> str:
     first, *rest = map(str, numbers)
     return first if not rest else f"{first} to {rest[-1]}"

@@ -98,20 +98,18 @@ class Cells:
         return scores
 
     @cached_property
-    def checks(self) -> dict[str, SparseColumn]:
-        """By test, its cells and the share of their repeats that passed it."""
-        return self._merged(self.table.checks)
+    def sparse(self) -> dict[str, dict[str, SparseColumn]]:
+        """By field and name: the cells that have it, and its value over their repeats.
 
-    @cached_property
-    def parts(self) -> dict[str, SparseColumn]:
-        """By part of the score, its cells and its mean over their repeats."""
-        return self._merged(self.table.parts)
-
-    @cached_property
-    def tallies(self) -> dict[str, SparseColumn]:
-        """By tally, the cells and the number of their repeats that it counts."""
+        The value is the share that passed a test (`checks`), the mean of a part of the score
+        (`parts`), or the number of repeats that a tally counts (`tallies`).
+        """
         tallies = {name: marks for name, marks in self.table.tallies.items() if name != CUT_AT}
-        return self._merged(tallies, as_sums=True)
+        return {
+            "checks": self._merged(self.table.checks),
+            "parts": self._merged(self.table.parts),
+            "tallies": self._merged(tallies, as_sums=True),
+        }
 
     def _merged(
         self, rows: Mapping[str, SparseColumn], *, as_sums: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -92,52 +92,28 @@ class Codes(dict[tuple[str, ...], int]):
         return code
 
 
-class LazyColumn:
-    """A column of numbers that uses no memory while all rows have the usual number.
+NUMBERS = {"repeat": ("i", 1), "passed": ("b", 0), "threshold": ("d", nan), "answer_mark": ("q", 0)}
+"""The columns of numbers that records may lack: type code of the array, and the usual number."""
 
-    Args:
-        code: the type code of the `array`.
-        usual: the number of most rows.
-        blank: the value in records that means the usual number.
-    """
+_MAY_BE_NONE = ("threshold", "answer_mark")
 
-    def __init__(self, code: str, usual: float, blank: Any = None) -> None:
-        self._usual = usual
-        self._blank = blank
-        self._values: array[Any] = array(code)
 
-    def __bool__(self) -> bool:
-        return bool(self._values)
+def number_column(name: str, values: Sequence[Any] | None, count: int) -> array[Any]:
+    """Return a column of `NUMBERS` for `count` records; without values all numbers are usual."""
+    code, usual = NUMBERS[name]
+    if values is None:
+        return array(code, [usual]) * count
+    if name in _MAY_BE_NONE:
+        values = [usual if value is None else value for value in values]
+    return array(code, values)
 
-    def read(self, values: Sequence[Any] | None) -> array[Any] | None:
-        """Return a part of the column; None if all values are usual or missing."""
-        usual, blank = self._usual, self._blank
-        if values is None or values.count(blank) == len(values):
-            return None
-        return array(
-            self._values.typecode, [usual if value is blank else value for value in values]
-        )
 
-    def extend(self, values: array[Any] | None, rows: int, count: int) -> None:
-        """Append the part read from `count` records after `rows` rows."""
-        if values is not None:
-            self._fill(rows)
-            self._values.extend(values)
-        elif self._values:
-            self._fill(rows + count)
-
-    def _fill(self, rows: int) -> None:
-        missing = rows - len(self._values)
-        self._values.extend(array(self._values.typecode, [self._usual]) * missing)
-
-    def column(self, rows: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Return the column; a constant column uses the memory of one value."""
-        if not self._values:
-            return same(np.array(self._usual, dtype=dtype), rows)
-        column = np.array(self._values)
-        if np.array_equal(column, same(column[:1], rows), equal_nan=True):
-            return same(column[:1].astype(dtype), rows)
-        return column.astype(dtype, copy=False)
+def compact(values: array[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a column; a constant one uses the memory of one value."""
+    column = np.array(values)
+    if np.array_equal(column, same(column[:1], len(column)), equal_nan=True):
+        return same(column[:1].astype(dtype), len(column))
+    return column.astype(dtype, copy=False)
 
 
 def same(value: Any, count: int) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_tablebench.results.figures import newest, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, JoinedCase
+from pytest_tablebench.results.message import CaseMessage, JoinedCase
 from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 
@@ -21,34 +21,22 @@ MAPPINGS = 1024
 _PLAIN = {bool, int, float, str, type(None)}
 
 
-@dataclass
-class _Paid:
-    """The total cost of calls; None if a part of it is unknown."""
-
-    calls_paid: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, calls: int, spent: AnswerCost) -> None:
-        """Add the cost of some calls."""
-        self.calls_paid += calls
-        self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
-        self.completion_tokens = _plus(self.completion_tokens, spent.completion_tokens)
-        self.cost_usd = _plus(self.cost_usd, spent.cost_usd)
-
-
-def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
-    """Return the engine's totals, or without them the sums over records."""
-    if totals is None:
-        return {**vars(summed), "calls_repeated": None}
-    return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
+_NO_CALLS = {"calls_paid": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
 
 
 def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sums of two costs; a sum with an unknown part is None."""
     if not first["calls_paid"]:
         return dict(second)
-    return {name: _plus(first[name], second[name]) for name in first}
+    pairs = ((name, (first[name], second[name])) for name in first)
+    return {name: None if None in pair else sum(pair) for name, pair in pairs}
+
+
+def _paid(totals: Mapping[str, Any] | None, summed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the engine's totals, or without them the sums over records."""
+    if totals is None:
+        return {**summed, "calls_repeated": None}
+    return {name: totals[name] for name in summed} | {"calls_repeated": totals["retries"]}
 
 
 def keep_answer(case: JoinedCase, message: CaseMessage) -> None:
@@ -73,8 +61,8 @@ class ModelRun:
     cases: dict[str, JoinedCase] = field(default_factory=dict)
     totals: Mapping[str, Any] | None = None
     judge_totals: Mapping[str, Any] | None = None
-    paid: _Paid = field(default_factory=_Paid)
-    judge: _Paid = field(default_factory=_Paid)
+    paid: Mapping[str, Any] = field(default_factory=lambda: _NO_CALLS)
+    judge: Mapping[str, Any] = field(default_factory=lambda: _NO_CALLS)
     written: int = 0
     claimed: bool = False
     inapplicable: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -132,9 +120,10 @@ class ModelRun:
     def add(self, message: CaseMessage) -> None:
         """Add the cost of an item."""
         if message.calls and message.spent is not None:
-            self.paid.add(message.calls, message.spent)
-        for spent in message.judged:
-            self.judge.add(1, spent)
+            spent = {"calls_paid": message.calls, **message.spent._asdict()}
+            self.paid = _sum(self.paid, spent)
+        for judged in message.judged:
+            self.judge = _sum(self.judge, {"calls_paid": 1, **judged._asdict()})
 
     def spent(self) -> dict[str, Any]:
         """Return the costs so far; a sum with an unknown part is None."""
@@ -147,7 +136,3 @@ class ModelRun:
             # Without calls it is unknown whether they would have a price.
             totals |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
         return totals
-
-
-def _plus(total: Any, part: Any) -> Any:
-    return None if total is None or part is None else total + part

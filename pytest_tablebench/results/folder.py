@@ -7,9 +7,8 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.exit_codes import PENDING_CODE
@@ -264,13 +263,11 @@ MOST_FOLDERS = 20_000
 """The largest number of folders that are searched."""
 
 
-@dataclass
-class RunSearch:
+class RunSearch(NamedTuple):
     """The run folders below a folder, sorted by path, and a line on each problem."""
 
-    runs: list[Path] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    visited: int = 0
+    runs: list[Path]
+    problems: list[str]
 
 
 def search_runs(path: Path) -> RunSearch:
@@ -279,40 +276,34 @@ def search_runs(path: Path) -> RunSearch:
     Links to folders, hidden folders and the content of run folders are not searched. A folder with
     records or a summary but without `run.json` is a problem, and so is a path without any run.
     """
-    search = RunSearch()
+    search = RunSearch([], [])
     if not path.is_dir():
         kind = "is not a folder" if path.exists() else "does not exist"
         search.problems.append(f"{path}: {kind}")
         return search
-    _search(path, DEPTH, search)
-    if search.visited > MOST_FOLDERS:
-        search.problems.append(
-            f"{path}: only the first {MOST_FOLDERS:,} folders were searched; name a folder below it"
-        )
-    elif not search.runs and not search.problems:
+
+    def report(error: OSError) -> None:
+        search.problems.append(f"{error.filename}: {error.strerror or error}")
+
+    for visited, (name, below, files) in enumerate(os.walk(path, onerror=report)):
+        if visited == MOST_FOLDERS:
+            search.problems.append(
+                f"{path}: only the first {MOST_FOLDERS:,} folders were searched; name a folder "
+                f"below it"
+            )
+            break
+        folder = Path(name)
+        if RUN in files:
+            search.runs.append(folder)
+        elif {RECORDS, SUMMARY}.intersection(files):
+            search.problems.append(f"{folder}: no {RUN}, so it is not shown")
+        elif len(folder.relative_to(path).parts) < DEPTH:
+            below[:] = sorted(inside for inside in below if not inside.startswith("."))
+            continue
+        below.clear()
+    if not search.runs and not search.problems:
         search.problems.append(f"{path}: contains no run folder")
     return search
-
-
-def _search(folder: Path, depth: int, search: RunSearch) -> None:
-    search.visited += 1
-    if search.visited > MOST_FOLDERS:
-        return
-    try:
-        entries = sorted(folder.iterdir())
-        names = {entry.name for entry in entries if entry.is_file()}
-        below = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
-    except OSError as error:
-        search.problems.append(f"{folder}: {error.strerror or error}")
-        return
-    if RUN in names:
-        search.runs.append(folder)
-    elif {RECORDS, SUMMARY} & names:
-        search.problems.append(f"{folder}: no {RUN}, so it is not shown")
-    elif depth:
-        for inside in below:
-            if not inside.name.startswith("."):
-                _search(inside, depth - 1, search)
 
 
 @contextlib.contextmanager

@@ -114,9 +114,6 @@ def with_labels(cases: Sequence[JudgedCase], labels: Iterable[Label]) -> Labelle
 BINS = (1 / 3, 2 / 3)
 """The marks at which a stratum of low, middle or high marks begins."""
 
-WORST_VARIANCE = 0.25
-"""The largest variance of a number from 0 to 1."""
-
 
 def mark_bin(mark: float) -> int:
     """Return the stratum of a mark within its dataset: 0 low, 1 middle, 2 high."""
@@ -198,19 +195,6 @@ def _drawn(
     return [
         (case, mean * len(examples[case.example_id]) / taken[case.example_id]) for case in chosen
     ]
-
-
-def expected_half_width(variance: float, labels: int, error_variance: float | None) -> float:
-    """Return half the width of the 95 % interval of a dataset's mean with so many labels.
-
-    `variance` is the variance of the mean of all marks. The errors of marks add their variance,
-    divided by the number of labels. Without an estimate it is the worst, 1/4.
-    """
-    from scipy.special import stdtrit
-
-    errors = WORST_VARIANCE if error_variance is None else error_variance
-    total = variance + errors / max(1, labels)
-    return float(stdtrit(max(1, labels - 2), 0.975)) * math.sqrt(total)
 
 
 LabelScale = Literal["marks", "right_wrong"]

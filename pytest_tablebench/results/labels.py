@@ -27,6 +27,9 @@ SAMPLE = "label_sample.jsonl"
 COLUMNS = ("case_id", "label", "who", "when")
 """The columns of a file of labels."""
 
+LabelSample = dict[tuple[str, int | None], float]
+"""The sampling weights of proposed cases, by case and answer."""
+
 VERDICTS = {"right": 1.0, "wrong": 0.0}
 
 
@@ -37,7 +40,6 @@ class Label:
     Args:
         case_id: the case without its model.
         label: from 0 (wrong) to 1 (right).
-        person: the name of the person.
         date: as the file has it.
         answer: the mark of the labelled answer, as in `Record.answer_mark`.
         weight: the relative sampling weight if the case was proposed, else None.
@@ -111,12 +113,12 @@ def taken_labels(path: Path, records: Iterable[Record]) -> list[Label]:
     return [label for label in read_labels(path) if label.case_id in names]
 
 
-def read_sample(run: Path) -> dict[tuple[str, int | None], float]:
+def read_sample(run: Path) -> LabelSample:
     """Return the sampling weight of each proposed case and answer of a run folder."""
     file = run / SAMPLE
     if not file.exists():
         return {}
-    weights = {}
+    weights: LabelSample = {}
     for location, data in _rows(file):
         weight, answer = data.get("weight"), data.get("answer")
         if not isinstance(weight, int | float) or not weight > 0:
@@ -134,7 +136,7 @@ def add_sample(run: Path, sample: Iterable[tuple[JudgedCase, float]]) -> None:
     write_sample(run, weights)
 
 
-def write_sample(run: Path, weights: Mapping[tuple[str, int | None], float]) -> None:
+def write_sample(run: Path, weights: LabelSample) -> None:
     """Replace the sample of a run folder. Raises `SettingsError` if it cannot be written."""
     entries = (
         {"case_id": case_id, "answer": answer, "weight": weight}
@@ -184,7 +186,7 @@ def join_labels(
     cases: Iterable[JudgedCase],
     present: Sequence[Label],
     new: Iterable[tuple[str, Label]],
-    sample: Mapping[tuple[str, int | None], float],
+    sample: LabelSample,
     *,
     replace_labels: bool = False,
 ) -> Imported:

@@ -174,13 +174,8 @@ class CaseMessage:
     """The result of one item, with facts that the writing process may not have yet.
 
     Args:
-        case_id: the id of the case.
-        model: the name of the model.
-        repeat: the number of the repeat, from 1.
-        finding: the result of the test.
         record: the record of the case; None if the item could not make one.
         calls: the number of calls that were paid for.
-        from_store: whether the answer is from the store.
         spent: the cost of the calls; None without an answer.
         prompt: digest and text of the prompt.
         transcript: digest and turns of the conversation after the prompt.

@@ -54,7 +54,6 @@ class Run:
     cannot be read, `DataError` if they do not form a table.
 
     Args:
-        path: the folder.
         facts: the current content of `run.json`.
         written_table: the table of the process that wrote the run, without digests of replies.
         new_records: records in memory, which count instead of those in the folder.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.axes import GRID, MODES
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.record import UNCLEAR
-from pytest_tablebench.results.score_table import CELL, Cells, SparseColumn
+from pytest_tablebench.results.score_table import CELL, Cells
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -280,15 +280,13 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             result.reshape(-1)[target[cells]] = values[members]
             return result
 
-        def marked(
-            all_marks: Mapping[str, SparseColumn], code: int = code, laid: Any = laid
-        ) -> Any:
-            in_dataset = {name: dataset[marks.rows] == code for name, marks in all_marks.items()}
-            return {
-                name: laid(marks.values, marks.rows[in_dataset[name]], in_dataset[name])
-                for name, marks in all_marks.items()
-                if in_dataset[name].any()
-            }
+        def marked(field_name: str, code: int = code, laid: Any = laid) -> Any:
+            columns = {}
+            for name, marks in cells.sparse[field_name].items():
+                in_dataset = dataset[marks.rows] == code
+                if in_dataset.any():
+                    columns[name] = laid(marks.values, marks.rows[in_dataset], in_dataset)
+            return columns
 
         firsts = cells.first[members[np.unique(row, return_index=True)[1]]]
         at = cells.first[members[columns]]
@@ -307,10 +305,10 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             None if cells.answers is None else laid(cells.answers),
             laid(cells.times),
             laid(lost),
-            marked(cells.checks),
+            marked("checks"),
             axes,
             {axis: name for axis, name in mode.items() if name},
-            marked(cells.parts),
+            marked("parts"),
             None if cells.answer_marks is None else laid(cells.answer_marks),
             {
                 tag: own_tags
@@ -318,7 +316,7 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
                 if any(own_tags := tuple(column.names[at] for at in column.codes[firsts]))
             },
             table.altered,
-            tallies=marked(cells.tallies),
+            tallies=marked("tallies"),
         )
         if table.cluster is not None:
             clusters = [table.cluster.names[at] for at in table.cluster.codes[firsts]]

@@ -20,6 +20,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.record import SCHEMA, check_schema
 from pytest_tablebench.serializers.content import Image
+from pytest_tablebench.tables.content import STRUCTURE, TableContent
 from pytest_tablebench.util.entries import listing, parsed_json
 from pytest_tablebench.util.files import write_whole
 
@@ -114,6 +115,15 @@ class ExampleText:
 
 
 Text = PromptText | TranscriptText | ExampleText
+
+
+def table_entry(table: TableContent) -> dict[str, Any]:
+    """Return a table as in `ExampleText`."""
+    rows = [list(row) for row in table.rows]
+    entry: dict[str, Any] = {"title": table.title, "header": list(table.header), "rows": rows}
+    if table.is_structured:
+        entry["structure"] = {name: getattr(table, name) for name in STRUCTURE}
+    return entry
 
 
 def example_key(dataset: str, example_id: str, perturbation: str) -> str:

@@ -49,7 +49,7 @@ class _Branch:
 
     Attributes:
         arrived: the replies that the client has received, by key.
-        parent, place: the branch that waits for it, and its place in that branch's `outcomes`.
+        parent, index: the branch that waits for it, and its index in that branch's `outcomes`.
         step: the step that it waits for.
         outcomes: of the branches that it waits for; `open_count` of them have not ended.
         key, reply_limit, replaced: of the last request; see `Pending`.
@@ -58,7 +58,7 @@ class _Branch:
     arrived: Mapping[str, Reply]
     conversation: Conversation[Any] | None = None
     parent: _Branch | None = None
-    place: int = 0
+    index: int = 0
     step: Step | None = None
     outcomes: list[Any] = field(default_factory=list)
     open_count: int = 0
@@ -222,7 +222,7 @@ class ModelClient:
         parent = branch.parent
         if parent is None:
             return
-        parent.outcomes[branch.place] = value
+        parent.outcomes[branch.index] = value
         self._count_end(parent)
 
     def _count_end(self, parent: _Branch) -> None:

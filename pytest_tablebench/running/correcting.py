@@ -39,13 +39,13 @@ class CorrectionFile:
     Arguments:
         path: the file.
         name: its name in `run.json` and on reports.
-        place: the option, or the settings file that names it, for messages.
+        origin: the option, or the settings file that names it, for messages.
         dataset: the only dataset whose corrections are used; None for all datasets.
     """
 
     path: Path
     name: str
-    place: str = FLAG
+    origin: str = FLAG
     dataset: str | None = None
 
     def read(self) -> Corrections:
@@ -53,13 +53,13 @@ class CorrectionFile:
         try:
             corrections = read_corrections(self.path)
         except SettingsError as error:
-            raise SettingsError(f"{self.place}: {error}") from None
+            raise SettingsError(f"{self.origin}: {error}") from None
         if self.dataset is None:
             return corrections
         items = [item for item in corrections.by_example.values() if item.dataset == self.dataset]
         if not items:
             raise SettingsError(
-                f"{self.place}: {self.name} contains no correction of {self.dataset}; "
+                f"{self.origin}: {self.name} contains no correction of {self.dataset}; "
                 f"its column dataset must have this name"
             )
         return Corrections.of(items)
@@ -177,9 +177,9 @@ class Correcting:
         examples: dict[str, set[str]] = {}
         for case in cases:
             examples.setdefault(case.dataset, set()).add(case.example_id)
-        places = {file.dataset: file.place for file in self.files}
+        origins = {file.dataset: file.origin for file in self.files}
         for dataset, message in correction_problems(self.corrections, examples, self.source):
-            raise SettingsError(f"{places.get(dataset, FLAG)}: {message}")
+            raise SettingsError(f"{origins.get(dataset, FLAG)}: {message}")
 
     def corrected(self, record: Record) -> Record:
         """Return a record with its score by the corrected gold; unchanged without a correction."""

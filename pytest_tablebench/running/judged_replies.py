@@ -108,19 +108,19 @@ def judged_replies(path: Path) -> Iterator[JudgedReply]:
     """
     rows = json_rows(path, "a judged reply")
     if path.suffix == ".csv":
-        rows = ((place, _of_cells(cells)) for place, cells in csv_rows(path, _COLUMNS, 3))
-    for place, row in rows:
+        rows = ((location, _of_cells(cells)) for location, cells in csv_rows(path, _COLUMNS, 3))
+    for location, row in rows:
         try:
             verdict = str(row["verdict"]).strip().casefold()
             if verdict not in VERDICTS:
                 shown = shortened(verdict, 40)
-                raise SettingsError(f"{place}: verdict must be right or wrong, not {shown!r}")
+                raise SettingsError(f"{location}: verdict must be right or wrong, not {shown!r}")
             kind, ours = verdict_of(row)
         except BadRowError as error:
-            raise SettingsError(f"{place}: {error.field} {error}") from None
+            raise SettingsError(f"{location}: {error.field} {error}") from None
         except (LookupError, TypeError, ValueError, AttributeError):
             raise SettingsError(
-                f"{place}: a row needs answers, reply and verdict; table is a list of rows"
+                f"{location}: a row needs answers, reply and verdict; table is a list of rows"
             ) from None
         yield JudgedReply(kind, ours, VERDICTS[verdict])
 

@@ -193,7 +193,7 @@ class Replay:
         replies = filter(self._has_reply, sorted(self.records, key=_question))
         for (dataset, example_id), group in groupby(replies, _question):
             example = self.opener.source(dataset).example(example_id)
-            yield from self._about(example, list(group))
+            yield from self._by_reply(example, list(group))
 
     def _has_reply(self, record: Record) -> bool:
         if not self.by_new_judge:
@@ -201,7 +201,7 @@ class Replay:
         is_scored = record.metric != ASSERTION and record.reason not in _EMPTY_REPLIES
         return record.raw is not None and is_scored
 
-    def _about(self, plain: Example, records: Iterable[Record]) -> Iterator[Conversation[None]]:
+    def _by_reply(self, plain: Example, records: Iterable[Record]) -> Iterator[Conversation[None]]:
         cluster, registry = cluster_of(plain), self.opener.registry
         examples: dict[str, Example] = {}
         groups: dict[tuple[str | None, ...], list[Record]] = {}

@@ -43,7 +43,7 @@ _LONGEST_TEXT = 50_000_000  # characters with padding; longer tables are not pad
 _PIXELS = 9  # per level of indentation, as in HTML that spreadsheets export
 
 
-def _text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return "" if cell is None else str(cell)
 
 
@@ -76,7 +76,7 @@ def _latex_cells(
         span = merged.get((number, column), Span(number, column, 1, 1))
         if column != span.column:
             continue
-        text = _latex_text(_text(cell)) if number == span.row else ""
+        text = _latex_text(_cell_text(cell)) if number == span.row else ""
         if span.rows > 1 and number == span.row:
             text = f"\\multirow{{{span.rows}}}{{*}}{{{text}}}"
         yield f"\\multicolumn{{{span.columns}}}{{l}}{{{text}}}" if span.columns > 1 else text
@@ -91,48 +91,40 @@ def _latex_text(text: str) -> str:
 
 def _to_html(table: Table) -> str:
     """Return HTML with captions and header lines in `<thead>`, notes in `<tfoot>`, text escaped."""
-    merged, levels = owners(table.spans), indents(table)
-    first = len(table.captions) + len(table.header_rows) + 1
+    merged, levels, lines = owners(table.spans), indents(table), table.lines
+    top = len(table.captions)
+    first = top + len(table.header_rows) + 1
     last = first + len(table.rows)
-    parts = (("thead", 0, first), ("tbody", first, last), ("tfoot", last, len(table.lines)))
+
+    def cells(number: int) -> Iterable[str]:
+        for column, cell in enumerate(lines[number]):
+            span = merged.get((number, column), Span(number, column, 1, 1))
+            if span[:2] != (number, column):
+                continue
+            is_label = first <= number < last and column < table.row_headers
+            tag = "th" if top <= number < first or is_label else "td"
+            attributes = f' rowspan="{span.rows}"' if span.rows > 1 else ""
+            attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
+            if level := levels.get((number, column)):
+                attributes += f' style="padding-left:{_PIXELS * level}px"'
+            text = html.escape(_cell_text(cell), quote=False).replace("\n", "<br>")
+            yield f"<{tag}{attributes}>{text}</{tag}>"
+
     text = "<table>\n"
-    for part, start, stop in parts:
-        if start == stop:
-            continue
-        rows = "".join(
-            f"    <tr>{''.join(_html_cells(table, number, merged, levels))}</tr>\n"
-            for number in range(start, stop)
-        )
-        text += f"  <{part}>\n{rows}  </{part}>\n"
+    for part, start, stop in (
+        ("thead", 0, first),
+        ("tbody", first, last),
+        ("tfoot", last, len(lines)),
+    ):
+        rows = [f"    <tr>{''.join(cells(number))}</tr>\n" for number in range(start, stop)]
+        text += f"  <{part}>\n{''.join(rows)}  </{part}>\n" if rows else ""
     return f"{text}</table>"
-
-
-def _html_cells(
-    table: Table,
-    number: int,
-    merged: dict[tuple[int, int], Span],
-    levels: dict[tuple[int, int], int],
-) -> Iterable[str]:
-    first = len(table.captions) + len(table.header_rows) + 1
-    is_row = first <= number < first + len(table.rows)
-    for column, cell in enumerate(table.lines[number]):
-        span = merged.get((number, column), Span(number, column, 1, 1))
-        if span[:2] != (number, column):
-            continue
-        is_head = len(table.captions) <= number < first or (is_row and column < table.row_headers)
-        tag = "th" if is_head else "td"
-        attributes = f' rowspan="{span.rows}"' if span.rows > 1 else ""
-        attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
-        if level := levels.get((number, column)):
-            attributes += f' style="padding-left:{_PIXELS * level}px"'
-        text = html.escape(_text(cell), quote=False).replace("\n", "<br>")
-        yield f"<{tag}{attributes}>{text}</{tag}>"
 
 
 def _to_csv(table: Table) -> str:
     """Return CSV with every cell in quotes; quotes inside are doubled, line ends kept."""
     return "\n".join(
-        ",".join('"' + _text(cell).replace('"', '""') + '"' for cell in line)
+        ",".join('"' + _cell_text(cell).replace('"', '""') + '"' for cell in line)
         for line in table.lines
     )
 
@@ -144,7 +136,7 @@ def _to_markdown(table: Table) -> str:
     upstream's files.
     """
     lines = [
-        [_text(number), *(_text(cell).replace("\t", " ") for cell in line)]
+        [_cell_text(number), *(_cell_text(cell).replace("\t", " ") for cell in line)]
         for number, line in enumerate(table.lines, start=-1)
     ]
     lines[0][0] = ""
@@ -178,7 +170,7 @@ def _to_json(table: Table) -> str:
     names: list[str] = []
     used: dict[str, None] = {}
     for column, cell in enumerate(table.lines[0]):
-        name = _text(cell) or f"Unnamed: {column}"
+        name = _cell_text(cell) or f"Unnamed: {column}"
         unique, again = name, 0
         while unique in used:
             again += 1
@@ -187,7 +179,7 @@ def _to_json(table: Table) -> str:
         names.append(unique)
     return json.dumps(
         [
-            dict(zip(names, (_text(cell) or None for cell in line), strict=True))
+            dict(zip(names, (_cell_text(cell) or None for cell in line), strict=True))
             for line in table.lines[1:]
         ],
         ensure_ascii=False,
@@ -210,17 +202,19 @@ def flattened(table: Table) -> Table:
     position it covers. A row's label begins with the names of its section and of its parent rows.
     Sections, blank rows, captions and notes are left out.
     """
+    if not table.is_structured:
+        return table
     first = len(table.captions) + len(table.header_rows) + 1
     lines, paths = expanded(table), Paths(table)
     sections = set(table.sections)
     rows = []
     for row in range(len(table.rows)):
         line = lines[first + row]
-        if row in sections or not any(map(_text, line)):
+        if row in sections or not any(map(_cell_text, line)):
             continue
-        labels = [column for column in range(table.row_headers) if _text(line[column])]
+        labels = [column for column in range(table.row_headers) if _cell_text(line[column])]
         if labels and (above := paths.above[row]):
-            line[labels[0]] = " > ".join([*above, _text(line[labels[0]])])
+            line[labels[0]] = " > ".join([*above, _cell_text(line[labels[0]])])
         rows.append(line)
     header = [*map(" > ".join, paths.columns)]
     return table.replace(header=header, rows=rows)

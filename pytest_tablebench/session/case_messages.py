@@ -12,12 +12,11 @@ from pytest_tablebench.results.message import (
     MadeRecord,
     join_checks,
 )
-from pytest_tablebench.results.texts import example_key
+from pytest_tablebench.results.texts import example_key, table_entry
 from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
 from pytest_tablebench.running.case import made_record
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.serializers.program_tables import MOST_CELLS
-from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
@@ -149,8 +148,5 @@ def table_values(example: Example) -> list[dict[str, Any]]:
     for table in example.inputs.values():
         if isinstance(table, Table):
             is_whole = len(table.rows) * len(table.header) <= MOST_CELLS
-            rows = [list(row) for row in (table.rows if is_whole else ())]
-            values.append({"title": table.title, "header": list(table.header), "rows": rows})
-            if table.is_structured:
-                values[-1]["structure"] = {name: getattr(table, name) for name in STRUCTURE}
+            values.append(table_entry(table) | ({} if is_whole else {"rows": []}))
     return values

@@ -68,7 +68,7 @@ def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
             fields[name] = value
     if beside := reply.beside:
         fields["thinking"] = _text_field(beside)
-    return _line(CHECK_AT, key=key, request=facts, reply=fields)
+    return _store_line(CHECK_AT, key=key, request=facts, reply=fields)
 
 
 def _text_field(text: str) -> str | list[str]:
@@ -89,12 +89,12 @@ def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
         "characters": len(task.program),
         "files": sorted(task.files),
     }
-    return key, _line(CHECK_AT, key=key, program=program, execution=execution_fields(ran))
+    return key, _store_line(CHECK_AT, key=key, program=program, execution=execution_fields(ran))
 
 
 def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
     content = {**without_secrets(resolution), "key": key}
-    return _line(len(RESOLUTION), kind="resolution", key=key, resolution=content)
+    return _store_line(len(RESOLUTION), kind="resolution", key=key, resolution=content)
 
 
 def read_answer(line: bytes) -> dict[str, Any]:
@@ -175,7 +175,7 @@ _OF_TOOLS = ("calls", "sent_back")
 """Written if the model called tools."""
 
 
-def _line(at: int, **fields: Any) -> bytes:
+def _store_line(at: int, **fields: Any) -> bytes:
     """Return the line of the fields in this order, with the check at byte `at`."""
     written = datetime.now(UTC).isoformat(timespec="microseconds")
     content = {"schema": SCHEMA, **fields, "written": written}

@@ -92,7 +92,7 @@ class Shared:
     def pieces(self) -> list[Piece]:
         """Return the pieces whose files have their full length. Raises `StoreError`."""
         pieces = []
-        for path, facts in self._listed(self._prefix).items():
+        for path, facts in self._objects_below(self._prefix).items():
             name = str(path).rpartition("/")[2]
             piece = Piece.read(name)
             if piece is None:
@@ -106,7 +106,7 @@ class Shared:
                 pieces.append(piece)
         return sorted(pieces)
 
-    def _listed(self, prefix: str) -> dict[str, Any]:
+    def _objects_below(self, prefix: str) -> dict[str, Any]:
         with self._failing("listed"), suppress(FileNotFoundError):
             self._fs.invalidate_cache()
             entries = self._fs.find(prefix, detail=True).items()
@@ -201,7 +201,7 @@ class Shared:
     # Compaction.
 
     def _notes(self) -> dict[str, Note]:
-        names = self._listed(self._compacted)
+        names = self._objects_below(self._compacted)
         self._notes_read = {path: note for path, note in self._notes_read.items() if path in names}
         for path in names:
             if path in self._notes_read:

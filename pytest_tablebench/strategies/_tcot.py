@@ -71,7 +71,7 @@ def table_text(
     head = 1 if header_rows is None else header_rows
     room, excerpt, missing = context // 2, written, False
     if shape[0] >= _ROWS or shape[1] >= _COLUMNS:
-        lines = _lines(mode, written, head)
+        lines = _row_lines(mode, written, head)
         excerpt, missing = lines.text(_ROWS), len(lines.body) > _ROWS
     if compat == "reference":
         if len(excerpt) <= room:
@@ -79,7 +79,7 @@ def table_text(
         return TableText(excerpt[:room] + _CUT, cut=True)
     if count_tokens(excerpt) <= room:
         return TableText(excerpt, missing)
-    lines = _lines(mode, written, head)
+    lines = _row_lines(mode, written, head)
     return TableText(lines.text(_fitting(lines, room, count_tokens)), cut=True)
 
 
@@ -107,7 +107,7 @@ def _fitting(lines: _Lines, tokens: int, count_tokens: Callable[[str], int]) -> 
     return low
 
 
-def _lines(mode: Mode, text: str, header_rows: int) -> _Lines:
+def _row_lines(mode: Mode, text: str, header_rows: int) -> _Lines:
     return _html_lines(text) if mode == "TCoT_html" else _markdown_lines(text, header_rows)
 
 

@@ -321,7 +321,7 @@ def _steps(task: Task, notes: _Notes) -> str:
 
 def _whole(table: Table) -> tuple[Table, int]:
     """Return a table in flat form, and how many leading columns name its rows."""
-    whole = flattened(table) if table.is_structured else table
+    whole = flattened(table)
     whole.require_rectangular("alignment")
     return whole, max(1, table.row_headers)
 

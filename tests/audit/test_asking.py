@@ -79,37 +79,35 @@ def right(name: str) -> str:
 @pytest.mark.parametrize(
     ("replies", "outcome"),
     [
-        (("first", "second"), ("first", "first")),
-        (("second", "first"), ("second", "second")),
-        (("both", "both"), ("both", "both")),
-        (("neither", "neither"), ("neither", "neither")),
-        (("first", "first"), (None, "the orders disagree")),
-        (("second", "both"), (None, "the orders disagree")),
-        (("second", "maybe"), (None, "no usable reply")),
+        (("first", "second"), "first"),
+        (("second", "first"), "second"),
+        (("both", "both"), "both"),
+        (("neither", "neither"), "neither"),
+        (("first", "first"), "the orders disagree"),
+        (("second", "both"), "the orders disagree"),
+        (("second", "maybe"), "no usable reply"),
     ],
 )
-def test_verdicts_in_both_orders(
-    replies: tuple[str, str], outcome: tuple[str | None, str], plain: Audit
-) -> None:
+def test_verdicts_in_both_orders(replies: tuple[str, str], outcome: str, plain: Audit) -> None:
     question = next(questions(plain))
     assert converse(question, *map(right, replies)) == outcome
 
 
 def test_verdicts_change_the_ranking(plain: Audit) -> None:
     chosen = list(questions(plain))
-    outcomes = [("first", "first"), (None, "the orders disagree"), ("second", "second")]
-    judged = with_verdicts(plain, chosen, outcomes, "judge")
+    outcomes = ["first", "the orders disagree", "second"]
+    judged, counts = with_verdicts(plain, chosen, outcomes, "judge")
     names = [question.suspect.example_id for question in chosen]
-    suspicion = {suspect.example_id: suspect.suspicion for suspect in judged.audit.suspects}
+    suspicion = {suspect.example_id: suspect.suspicion for suspect in judged.suspects}
     before = {suspect.example_id: suspect.suspicion for suspect in plain.suspects}
     assert suspicion[names[0]] < before[names[0]]
     assert suspicion[names[1]] == before[names[1]]
     assert suspicion[names[2]] > before[names[2]]
-    assert judged.audit.suspects[0].example_id == names[2]
-    assert judged.counts == {"first": 1, "second": 1, "the orders disagree": 1}
-    failed = with_verdicts(plain, chosen, [ModelError("x", reason="timeout")] * 3, "judge")
-    assert failed.counts == {"no usable reply": 3}
-    assert failed.audit.suspects == plain.suspects
+    assert judged.suspects[0].example_id == names[2]
+    assert counts == {"first": 1, "second": 1, "the orders disagree": 1}
+    failed, counts = with_verdicts(plain, chosen, [ModelError("x", reason="timeout")] * 3, "judge")
+    assert counts == {"no usable reply": 3}
+    assert failed.suspects == plain.suspects
 
 
 def test_the_command_asks_only_with_yes(

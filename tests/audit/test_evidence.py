@@ -57,11 +57,11 @@ def test_a_rule_computes_the_answer(question: str, answer: str, rule: str) -> No
     assert derived is not None
     assert (derived.answer, derived.rule) == (answer, rule)
     gold = "7" if derived.number is not None else "Bonn"
-    [against] = derivation(asked(question, gold), ())
+    [against] = derivation(asked(question, gold))
     assert against.weight > 0
     assert against.answer == answer
     assert against.text.endswith(f"the gold is {gold}")
-    [support] = derivation(asked(question, answer), ())
+    [support] = derivation(asked(question, answer))
     assert support.weight < 0
 
 
@@ -83,7 +83,7 @@ def test_a_rule_is_silent_about_a_word_that_it_does_not_know(question: str) -> N
 def test_the_rules_agree_with_every_question_made_by_rule() -> None:
     source = Starter().open(Path())
     examples = [audited(source.example(name)) for name in source.example_ids(None)]
-    evidence = [item for example in examples for item in derivation(example, ())]
+    evidence = [item for example in examples for item in derivation(example)]
     assert len(evidence) >= 5
     assert [item.text for item in evidence if item.weight > 0] == []
 
@@ -100,7 +100,7 @@ def test_a_total_row_is_no_part_of_a_sum() -> None:
 def test_a_last_row_that_equals_the_sum_is_a_total_in_any_language() -> None:
     rows = [*ROWS, ["Totaal", "500", "9.50"]]
     example = table_example("What is the total number of visitors?", ["500"], HEADER, rows)
-    [support] = derivation(audited(example), ())
+    [support] = derivation(audited(example))
     assert support.weight < 0
 
 
@@ -115,7 +115,7 @@ def test_a_last_row_that_equals_the_sum_is_a_total_in_any_language() -> None:
 )
 def test_units_are_named(gold: str, answer: str, words: str) -> None:
     example = voted(asked("How many?", gold), a=answer, b=answer)
-    [evidence] = units(example, example.groups())
+    [evidence] = units(example)
     assert evidence.text.endswith(f"differ {words}")
     assert evidence.answer == answer
 
@@ -125,55 +125,55 @@ def test_units_are_named(gold: str, answer: str, words: str) -> None:
 )
 def test_other_differences_have_no_unit(gold: str, answer: str) -> None:
     example = voted(asked("How many?", gold), a=answer, b=answer)
-    assert list(units(example, example.groups())) == []
+    assert list(units(example)) == []
 
 
 def test_the_answer_of_one_voter_is_not_compared() -> None:
     example = voted(asked("How many?", "1200"), a="120", b="1200")
-    assert list(units(example, example.groups())) == []
-    assert list(number_absence(example, example.groups())) == []
+    assert list(units(example)) == []
+    assert list(number_absence(example)) == []
 
 
 def test_a_gold_in_words_that_is_absent() -> None:
     example = voted(asked("Where?", "Berlin"), a="Trier", b="Trier")
-    [evidence] = absence(example, example.groups())
+    [evidence] = absence(example)
     assert evidence.text == "'Berlin' does not occur in the table"
     assert evidence.answer == "Trier"
     for gold in ("Trier", "yes", "5", "Bonn, Ulm", "no clear trend"):
-        assert list(absence(asked("Where?", gold), ())) == []
-    assert list(absence(asked("Where?", "Berlin", metric="rouge"), ())) == []
+        assert list(absence(asked("Where?", gold))) == []
+    assert list(absence(asked("Where?", "Berlin", metric="rouge"))) == []
     coded = table_example("Where?", ["Italy"], ["Name"], [["Bettini (ITA)"]])
-    assert list(absence(audited(coded, metric="wikitq"), ())) == []
+    assert list(absence(audited(coded, metric="wikitq"))) == []
 
 
 def test_only_one_of_two_numbers_occurs() -> None:
     example = voted(asked("How many visitors had Trier?", "3000"), a="300", b="300")
-    [against] = number_absence(example, example.groups())
+    [against] = number_absence(example)
     assert (against.answer, against.weight > 0) == ("300", True)
     example = voted(asked("How many visitors had Trier?", "300"), a="3000", b="3000")
-    [support] = number_absence(example, example.groups())
+    [support] = number_absence(example)
     assert (support.answer, support.weight < 0) == ("300", True)
 
 
 def test_another_gold() -> None:
     example = asked("How many?", "115.7")
     example.others.append(OtherAnswer("v2/file.jsonl", "1157", "#1157"))
-    [evidence] = other_golds(example, ())
+    [evidence] = other_golds(example)
     assert evidence.text == "the gold of the same question in v2/file.jsonl is 1157"
-    [unit] = units(example, ())
+    [unit] = units(example)
     assert unit.text == "the gold and 1157 differ by a factor of 10"
 
 
 def test_a_program_speaks_if_another_voter_agrees() -> None:
     example = voted(asked("How many?", "4"), a="5", b="5")
     example.programs["a"] = Counter({"#5": 3})
-    [evidence] = programs(example, example.groups())
+    [evidence] = programs(example)
     assert evidence.text == "a program of a prints 5, and 1 other voter answers the same"
     alone = voted(asked("How many?", "4"), a="5", b="4")
     alone.programs["a"] = Counter({"#5": 1})
-    assert list(programs(alone, alone.groups())) == []
+    assert list(programs(alone)) == []
     alone.programs["a"] = Counter({"#4": 1})
-    [support] = programs(alone, alone.groups())
+    [support] = programs(alone)
     assert support.weight < 0
 
 
@@ -219,4 +219,4 @@ def test_broken_tables() -> None:
 
 def test_all_reasons_take_an_example_without_tables_or_answers() -> None:
     empty = audited(table_example("Why?", ["x"], [], []))
-    assert [item for reason in REASONS for item in reason(empty, ())] == []
+    assert [item for reason in REASONS for item in reason(empty)] == []

@@ -202,13 +202,6 @@ RUNS = st.lists(
 ).map(lambda parts: [cell for part in parts for cell in part])
 
 
-@given(RUNS, st.randoms())
-def test_the_order_of_records_does_not_matter(records, random):
-    mixed = list(records)
-    random.shuffle(mixed)
-    assert summarize(mixed) == summarize(records)
-
-
 @given(RUNS)
 def test_measures_agree_with_a_second_implementation(records):
     benchmark = summarize(records)["benchmarks"]["b"]

@@ -7,6 +7,7 @@ the specification at full size. With fewer runs a limit is three standard errors
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,15 @@ def test_a_gate_rarely_holds_for_a_level_that_is_not_reached(mean):
     assert states.count(["holds"]) / count <= at_most(0.035, TAIL, count)
 
 
+class FilledRule(StoppingRule):
+    """The rule `passes` over whole sheets."""
+
+    filled: dict[str, ScoreSheet]
+
+    def arrived(self):
+        return Sides(self.filled)
+
+
 class Passes:
     """The rule `passes` over whole arrays, instead of 14,000 calls per run.
 
@@ -122,26 +132,24 @@ class Passes:
         planned = [case for name in datasets for case in cases_of(examples, dataset=name)]
         blank = np.zeros((examples, 35))
         old = [record for name in datasets for record in as_records(blank, name)]
-        self.rule = StoppingRule(gates, planned, baseline=old)
+        self.rule = FilledRule(gates, planned, baseline=old)
 
     def run(self, pairs):
         """Return the share of calls made."""
         rule = self.rule
         rule._results.clear()
+        sheets = {}
         for name, (new, old) in pairs.items():
-            for sheet, values in (
-                (rule.planned_cells.sides[name], new),
-                (present(rule._old).datasets[name], old),
-            ):
-                sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
-        for step in range(1, rule.n_steps):
+            sheet = present(rule._old).datasets[name]
+            sheet.scores[:], sheet.passed[:] = old, old
+            sheets[name] = replace(rule._planned.datasets[name], scores=new, passed=new)
+        rule.filled = sheets
+        for step in range(1, rule.n_steps + 1):
             rule.done = step
-            rule._finish_step()
+            rule._decide()
             if rule.all_decided:
-                return rule.done / rule.n_steps
-        rule.done = rule.n_steps
-        rule._last_look()
-        return 1.0
+                break
+        return rule.done / rule.n_steps
 
     def fails(self):
         return "fails" in self.rule.decided.values()

@@ -37,8 +37,8 @@ def read(*places: Path) -> tuple[RunHistory, list[str]]:
 
 
 def texts(history: RunHistory, panel: int = 0) -> list[list[str]]:
-    [line] = history.panels[panel].lines
-    return [[change.text for change in point.changes] for point in line.points]
+    [points] = history.panels[panel].lines.values()
+    return [[change.text for change in point.changes] for point in points]
 
 
 def test_runs_are_in_the_order_of_their_start_whatever_their_zone(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_figures_and_intervals_are_those_of_the_summary(tmp_path: Path) -> None:
     scope = json.loads((run / "summary.json").read_text("utf-8"))["benchmarks"]["toys"]
     history, _ = read(run)
     [panel] = history.panels  # one dataset, so the benchmark has no panel
-    [[point]] = [line.points for line in panel.lines]
+    [[point]] = panel.lines.values()
     for measure in ("performance", "pass_rate"):
         low, high = scope["ci95"][measure]
         assert point.figures[measure] == Estimate(scope[measure], low, high)
@@ -85,7 +85,7 @@ def test_a_benchmark_of_several_datasets_has_a_panel_before_them(tmp_path: Path)
         ("dataset", "toy"),
     ]
     assert texts(history) == [[], ["setting datasets: more, toy to toy"]]
-    assert [len(panel.lines[0].points) for panel in history.panels] == [2, 1, 2]
+    assert [len(panel.lines["m"]) for panel in history.panels] == [2, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_changes_are_between_runs_of_one_model_and_about_its_datasets(tmp_path: 
         written(tmp_path / str(number), f"2026-03-0{number + 1}T12:00:00", model=model, **facts)
     [panel] = read(tmp_path)[0].panels
     by_model = {
-        line.model: [[c.text for c in point.changes] for point in line.points]
-        for line in panel.lines
+        model: [[c.text for c in point.changes] for point in points]
+        for model, points in panel.lines.items()
     }
     assert by_model == {"m": [[], []], "n": [[], ["prompt shots: 3 to 4"]]}
 
@@ -242,7 +242,7 @@ def test_figures_are_shares_inside_their_interval_whatever_the_files_contain(
 ) -> None:
     runs = [noisy(facts, datasets) for facts, datasets in files]
     history = history_of(runs)
-    points = [point for panel in history.panels for line in panel.lines for point in line.points]
+    points = [p for panel in history.panels for points in panel.lines.values() for p in points]
     for figure in (figure for point in points for figure in point.figures.values()):
         assert 0 <= present(figure.value) <= 1
         if figure.low is not None and figure.high is not None:

@@ -18,6 +18,7 @@ from pytest_tablebench.datasets.described import DescribedDataset, read_descript
 from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.datasets.other.descriptions import DATASETS
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.strategies._prompt import DemonstrationPool
 from pytest_tablebench.tables.table import Table
 
 OTHER = {dataset.name: dataset for dataset in DATASETS}
@@ -374,6 +375,14 @@ def test_demonstrations_are_from_separate_files_or_from_the_test_file(tmp_path: 
     (folder / "train.jsonl").unlink()
     with pytest.raises(DataError, match=r"lacks train\.jsonl"):
         _ = dataset.open(folder).pool
+
+
+def test_a_question_is_not_its_own_demonstration(tmp_path: Path) -> None:
+    text = FLAT.format(file="rows.jsonl") + 'title = "Boats of {n}"\n'
+    dataset = described(tmp_path / "boats", text, rows__jsonl=ROWS)
+    source = dataset.open(tmp_path / "boats")
+    pool = DemonstrationPool(source.pool, lambda table: table)
+    assert [pool.draw(source.example(name), 2) for name in ("1", "2")] == [[1], [0]]
 
 
 def test_questions_about_one_table_share_the_object(tmp_path: Path) -> None:

@@ -10,15 +10,21 @@ import pytest
 
 import pytest_tablebench.datasets
 import pytest_tablebench.datasets.torr
-from pytest_tablebench.datasets import built_in_benchmarks, built_in_datasets
-from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles, RowDataset
-from pytest_tablebench.datasets.files import BadRowError, QuestionRow, text_field
+from pytest_tablebench.datasets import (
+    Example,
+    FileDataset,
+    Opened,
+    PoolFiles,
+    built_in_benchmarks,
+    built_in_datasets,
+)
+from pytest_tablebench.datasets.files import BadRowError, text_field
 from pytest_tablebench.datasets.pull._pull import known_sources
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 
 
-class Boats(RowDataset):
+class Boats(FileDataset[Example]):
     """Questions about boats, in a JSON list."""
 
     name = folder = "boats"
@@ -38,18 +44,19 @@ class Boats(RowDataset):
     target_prefix = "> "
     fixed_chain = ("lower_case",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Example]:
         content = opened.json(files[0], list, "a list of objects")
         return list(opened.usable(files[0], content, build))
 
 
-def build(item: object) -> QuestionRow | None:
+def build(item: object) -> Example | None:
     question = text_field(item, "question")
     if question == "later":
         return None
     if question == "never":
         raise BadRowError("question", "is never asked")
-    return QuestionRow(text_field(item, "id"), question, "yes", lambda: Table(["A"], [["1"]]), "t1")
+    inputs = {"table": Table(["A"], [["1"]]), "question": question}
+    return Example(text_field(item, "id"), inputs, question, ("yes",), "yes", cluster="t1")
 
 
 ROWS = (

@@ -7,11 +7,22 @@ import sys
 
 import pytest
 
-from pytest_tablebench.datasets.pull import UPSTREAM, pull, sources
+from pytest_tablebench.datasets.pull import sources
 from pytest_tablebench.datasets.pull._upstream import File, matches
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.builtins import builtin_registry
-from tests.support.pulls import DIGIT, FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
+from tests.support.pulls import (
+    DIGIT,
+    FINQA,
+    GATED,
+    LOCK,
+    QTSUMM,
+    TEST,
+    UPSTREAM,
+    WIKITQ,
+    Place,
+    sha256,
+)
 from tests.support.upstream_server import COMMIT, Fault
 
 # A pull that goes well
@@ -127,7 +138,7 @@ def test_a_file_that_may_be_missing(place: Place) -> None:
 def test_the_environment_names_other_servers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", place.server.url + "/")
     monkeypatch.setenv("HF_ENDPOINT", place.server.url)
-    pull(["finqa", "qtsumm"], place.data, say=place.say, bar=False)
+    place.pull("finqa", "qtsumm")
     assert place.files("finqa") == FINQA
     assert place.files("qtsumm") == QTSUMM
     assert f"finqa: requested from the server {place.server.url}" in place.said
@@ -136,7 +147,7 @@ def test_the_environment_names_other_servers(place: Place, monkeypatch: pytest.M
 def test_an_address_that_is_none(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TABLEBENCH_GITHUB_ENDPOINT", "github.example")
     with pytest.raises(SettingsError, match=r"TABLEBENCH_GITHUB_ENDPOINT .*'github\.example'"):
-        pull(["finqa"], place.data, say=place.say, sleep=place.waits.append)
+        place.pull("finqa")
     assert place.waits == []
 
 
@@ -202,7 +213,7 @@ def test_patterns_go_by_component(path: str, pattern: str, fits: bool) -> None:
 
 
 def test_a_source_is_named_by_itself_or_what_it_serves() -> None:
-    found = sources(["tablebench_nr", "wikitq", "tablebench", "tablebench_da"])
+    found = sources(["tablebench_nr", "wikitq", "tablebench", "tablebench_da"], UPSTREAM)
     assert [source.name for source in found] == ["tablebench", "wikitq"]
 
 
@@ -238,8 +249,8 @@ def test_the_table() -> None:
 def test_every_dataset_that_says_pull_can_be_pulled_into_its_folder() -> None:
     for dataset in builtin_registry().datasets.values():
         if dataset.fetch.startswith("tablebench "):
-            [source] = sources([dataset.fetch.removeprefix("tablebench pull ")])
-            assert sources([dataset.name]) == (source,)
+            [source] = sources([dataset.fetch.removeprefix("tablebench pull ")], UPSTREAM)
+            assert sources([dataset.name], UPSTREAM) == (source,)
             assert source.name == dataset.folder
 
 
@@ -262,8 +273,7 @@ def test_the_progress_bar(
     place: Place, capsys: pytest.CaptureFixture[str], shown: bool | None
 ) -> None:
     # None: only on a terminal, which the captured stream is not.
-    servers = {"github": place.server.url}
-    pull(["finqa"], place.data, say=place.say, servers=servers, bar=shown)
+    place.pull("finqa", bar=shown)
     error = capsys.readouterr().err
     if shown:
         assert "test.json" in error

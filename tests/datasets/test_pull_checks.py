@@ -13,28 +13,28 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from pytest_tablebench.datasets.pull import UPSTREAM, File
-from pytest_tablebench.datasets.pull import _pull as pull_module
+from pytest_tablebench.datasets.pull import File
+from pytest_tablebench.datasets.pull import _files as archive_module
 from pytest_tablebench.datasets.pull._files import unpack
 from pytest_tablebench.datasets.pull._upstream import Licence, Upstream
 from pytest_tablebench.errors import DataError
-from tests.support.pulls import FINQA, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
+from tests.support.pulls import FINQA, LOCK, QTSUMM, TEST, UPSTREAM, WIKITQ, Place, sha256
 from tests.support.upstream_server import COMMIT, Fault, tarball
 
 # Checksums
 
 
-def known(monkeypatch: pytest.MonkeyPatch, digest: str) -> None:
-    """A table whose one file has a known checksum."""
+def known(place: Place, digest: str) -> None:
+    """Let the table of sources have one file with a known checksum."""
     source = Upstream(
         "finqa", "github", "czyssrs/FinQA", UPSTREAM["finqa"].revision, pinned=True,
         licence=Licence("MIT", ""), files=(File(TEST, sha256=digest),),
     )  # fmt: skip
-    monkeypatch.setattr(pull_module, "UPSTREAM", {"finqa": source})
+    place.upstreams = {"finqa": source}
 
 
-def test_a_known_checksum_must_fit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, sha256(FINQA[TEST]))
+def test_a_known_checksum_must_fit(place: Place) -> None:
+    known(place, sha256(FINQA[TEST]))
     place.server.fault(TEST, Fault(corrupt=True))
     message = place.refused("finqa")
     assert sha256(FINQA[TEST]) in message
@@ -45,10 +45,8 @@ def test_a_known_checksum_must_fit(place: Place, monkeypatch: pytest.MonkeyPatch
     assert not any("not known" in line for line in place.said)
 
 
-def test_a_wrong_download_leaves_the_old_file(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known(monkeypatch, sha256(FINQA[TEST]))
+def test_a_wrong_download_leaves_the_old_file(place: Place) -> None:
+    known(place, sha256(FINQA[TEST]))
     old = place.data / "finqa" / TEST
     old.parent.mkdir(parents=True)
     old.write_bytes(FINQA[TEST])
@@ -257,13 +255,16 @@ def test_what_is_not_wanted_does_no_harm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_an_archive_that_unpacks_to_too_much(tmp_path: Path, wanted: bool) -> None:
+def test_an_archive_that_unpacks_to_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: bool
+) -> None:
+    monkeypatch.setattr(archive_module, "MAX_UNPACKED", 1_000_000)
     archive = tmp_path / "a.tar.gz"
     name = "csv/1/2.tsv" if wanted else "bomb"
     archive.write_bytes(tarball({name: bytes(2_000_000), **SOUND}))
     assert archive.stat().st_size < 10_000
     with pytest.raises(DataError, match="more than any dataset"):
-        unpack(archive, WANTED, tmp_path / "out", max_bytes=1_000_000)
+        unpack(archive, WANTED, tmp_path / "out")
     assert not (tmp_path / "out/csv/1/2.tsv").exists()
 
 

@@ -13,11 +13,10 @@ import pytest
 import pytest_tablebench.datasets.pull._files as archive_module
 import pytest_tablebench.datasets.pull._servers as modelscope_module
 import pytest_tablebench.datasets.pull._transfer as transfer_module
-from pytest_tablebench.datasets.pull import UPSTREAM
 from pytest_tablebench.datasets.pull._files import unpack
 from pytest_tablebench.datasets.pull._upstream import File
 from pytest_tablebench.errors import DataError
-from tests.support.pulls import FINQA, QTSUMM, TEST, Place
+from tests.support.pulls import FINQA, QTSUMM, TEST, UPSTREAM, Place
 from tests.support.upstream_server import COMMIT, Fault, UpstreamServer, tarball
 
 REPOSITORY = "Multilingual-Multimodal-NLP/TableBench"

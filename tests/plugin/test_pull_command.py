@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.pull import UPSTREAM, File
+from pytest_tablebench.datasets.pull import File
 from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
+from tests.support.pulls import UPSTREAM
 from tests.support.slices import ROOT, needs_slices
 from tests.support.upstream_server import Fault, UpstreamServer, tarball
 

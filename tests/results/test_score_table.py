@@ -158,9 +158,9 @@ def test_a_sheet_is_a_matrix_of_examples_by_configurations():
     assert sheet.size == 4
     # e1: .75 and no range; e2: (.75 + .25) / 2, range .5, one of two passes.
     examples = Examples.of(sheet)
-    assert examples.performance.tolist() == [0.75, 0.5]
-    assert examples.robustness.tolist() == [1.0, 0.5]
-    assert examples.pass_rate.tolist() == [1.0, 0.5]
+    assert examples["performance"].tolist() == [0.75, 0.5]
+    assert examples["robustness"].tolist() == [1.0, 0.5]
+    assert examples["pass_rate"].tolist() == [1.0, 0.5]
 
 
 def test_several_strategies_make_separate_configurations():
@@ -307,7 +307,7 @@ def test_figures_agree_with_a_second_implementation(rows, random):
     figures = {
         name: [
             values[np.isfinite(values)].tolist()
-            for values in (columns.performance, columns.robustness, columns.pass_rate)
+            for values in map(columns.__getitem__, ("performance", "robustness", "pass_rate"))
         ]
         for name, sheet in sheets(ScoreTable.from_records(records).cells).items()
         for columns in [Examples.of(sheet)]

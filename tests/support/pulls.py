@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,14 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.datasets.pull import UPSTREAM, pull
+from pytest_tablebench.datasets import built_in_datasets
+from pytest_tablebench.datasets.pull import Upstream, known_sources, pull
+from pytest_tablebench.datasets.pull._upstream import SERVERS
 from pytest_tablebench.errors import DataError
 from tests.support.upstream_server import Fault, UpstreamServer, tarball
+
+UPSTREAM = known_sources(built_in_datasets())
+"""The sources of the built-in datasets, by name."""
 
 LOCK = ".tablebench-pull.json"
 DIGIT = {"train": b"1", "dev": b"2", "test": b"3"}
@@ -43,6 +49,7 @@ class Place:
     said: list[str] = field(default_factory=list)
     asked_when_said: list[int] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
+    upstreams: Mapping[str, Upstream] = field(default_factory=lambda: UPSTREAM)
 
     def __post_init__(self) -> None:
         self.finqa(FINQA)
@@ -62,8 +69,11 @@ class Place:
 
     def pull(self, *names: str, **options: Any) -> None:
         defaults: dict[str, Any] = {"say": self.say, "sleep": self.waits.append, "bar": False}
-        servers = dict.fromkeys(("github", "hub", "modelscope"), self.server.url)
-        pull(names, self.data, **defaults, servers=servers, **options)
+        with pytest.MonkeyPatch.context() as patch:
+            for _, variable in SERVERS.values():
+                if variable not in os.environ:
+                    patch.setenv(variable, self.server.url)
+            pull(names, self.data, **{**defaults, **options}, upstreams=self.upstreams)
 
     def refused(self, *names: str, **options: Any) -> str:
         """Return the one line of a failing pull."""

@@ -49,8 +49,6 @@ class HistoryEntry:
         kind: `reference` or `look`.
         id: unique; the looks of a reference name it in `reference`.
         time: in ISO 8601, UTC.
-        project: the name of the project.
-        model: the model's name.
         setup: see `setup_of`.
         fingerprints: how many answers name each fingerprint.
         served: how many cases each model, provider and version answered; empty if unknown.

@@ -102,18 +102,16 @@ def judge_gates(
         scopes[True] = scopes_of(table.corrected, None if former is None else former.corrected)
     evaluated = []
     for gate in parsed:
-        result = _other_corrections(gate, run, baseline_run)
-        result = result or evaluate_gate(gate, scopes[gate.corrected], tail, point=point)
+        if gate.measure == "cost":
+            result = evaluate_cost(gate, run, baseline_run)
+        elif (unlike := _other_corrections(gate, run, baseline_run)) is not None:
+            result = unlike
+        else:
+            result = evaluate_gate(gate, scopes[gate.corrected], tail, point=point)
         evaluated.append(EvaluatedGate(gate, result, tail))
     if is_corrected:
         evaluated = correct(evaluated, tail)
-    results = []
-    for entry in evaluated:
-        result = entry.result
-        if entry.gate.measure == "cost":
-            result = evaluate_cost(entry.gate, run, baseline_run)
-        results.append(replace(result, level=level))
-    return results
+    return [replace(entry.result, level=level) for entry in evaluated]
 
 
 def _other_corrections(
@@ -144,11 +142,9 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
 def evaluate_gate(gate: Gate, scopes: Scopes, tail: float, *, point: bool = False) -> GateResult:
     """Judge one gate alone by its interval, or by its estimate (`point`).
 
-    Gates on cost stay undecided. A gate whose verdict would differ if the unclear replies were
-    right is undecided, and so is one that would not hold if the missing answers were wrong.
+    A gate whose verdict would differ if the unclear replies were right is undecided, and so is one
+    that would not hold if the missing answers were wrong.
     """
-    if gate.measure == "cost":
-        return GateResult(gate=gate.text, bound=gate.bound)
     scopes = scopes.sliced(gate)
     result = _evaluate(gate, scopes, tail)
     if point:

@@ -14,8 +14,12 @@ from pytest_tablebench.claims._clusters import ClusteredMean
 from pytest_tablebench.claims.estimate import moments
 from pytest_tablebench.claims.gates._grammar import Gate, parse_gate
 from pytest_tablebench.claims.gates._judged import planned_needs
-from pytest_tablebench.claims.gates._planned_cells import planned_side
-from pytest_tablebench.claims.gates._scopes import Scopes, columns_in_scope, read_side
+from pytest_tablebench.claims.gates._scopes import (
+    Scopes,
+    columns_in_scope,
+    planned_side,
+    read_side,
+)
 from pytest_tablebench.claims.gates._values import collect
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted

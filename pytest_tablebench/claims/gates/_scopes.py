@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.claims.gates._grammar import Gate
 from pytest_tablebench.claims.paired import SheetPair
 from pytest_tablebench.claims.summary import FORMER
-from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.config.axes import NAMED, values_on
 from pytest_tablebench.results.judges import JUDGED
 from pytest_tablebench.results.score_columns import CELL
 from pytest_tablebench.results.score_table import (
@@ -26,6 +26,7 @@ from pytest_tablebench.util.names import known_names, shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.labelled_cases import LabelledCases
+    from pytest_tablebench.results.run import Run
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 Key = tuple[str, ...]
@@ -64,6 +65,24 @@ def read_side(records: ScoreTable | Iterable[Any]) -> Sides:
     check_once(table)
     benchmarks = {name: datasets for name, datasets in benchmarks_of(table).items() if name}
     return Sides(sheets(table.cells), benchmarks)
+
+
+def planned_side(cases: Iterable[Any], altered: Collection[str]) -> Sides:
+    """Return planned cases as a run that asked them and has no answer.
+
+    `altered` are the perturbations that change the meaning of a table.
+    """
+    return read_side(
+        {
+            "dataset": case.dataset,
+            "example_id": case.example_id,
+            "score": None,
+            "benchmark": getattr(case, "benchmark", None),
+            "preserves_meaning": case.perturbation not in altered,
+            **values_on(case),
+        }
+        for case in cases
+    )
 
 
 def columns_in_scope(sheet: ScoreSheet, gate: Gate) -> Flags:
@@ -127,46 +146,34 @@ def selected(sheet: ScoreSheet, gate: Gate, columns: Flags) -> ScoreSheet:
 class JudgeLabels:
     """The labels of a run and its baseline, read only if a gate needs them.
 
-    Args:
-        read: returns the judged cases of the run with their labels.
-        read_baseline: the same for the baseline; None without one.
-        different: why the marks of run and baseline cannot be compared; None if they can.
+    `different` is why their marks cannot be compared; None if they can.
     """
 
-    read: Callable[[], LabelledCases]
-    read_baseline: Callable[[], LabelledCases] | None = None
+    new: Run
+    old: Run | None = None
     different: str | None = None
-    _datasets: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def run(self) -> LabelledCases:
         """The judged cases of the run."""
-        return self.read()
+        return _labelled(self.new)
 
     @cached_property
     def baseline(self) -> LabelledCases | None:
         """The judged cases of the baseline."""
-        return None if self.read_baseline is None else self.read_baseline()
+        return None if self.old is None else _labelled(self.old)
 
-    def concerned(self, gate: Gate, sheets: Mapping[str, Sequence[ScoreSheet]]) -> list[str]:
-        """Return the datasets whose values in a gate are a judge's marks.
+    @cached_property
+    def scored(self) -> set[str]:
+        """The datasets whose scores are a judge's marks."""
+        sides = [self.run, *([] if self.baseline is None else [self.baseline])]
+        return {case.dataset for side in sides for case in side.cases if case.is_score}
 
-        `sheets` contains the sheets of each dataset in its scope, from the run and the baseline.
-        """
-        if gate.counted or gate.check is not None:
-            return []
-        names = [name for name, sides in sheets.items() if any(map(_has_marks, sides))]
-        if gate.part is not None:
-            return names if gate.part in JUDGED else []
-        return [name for name in names if self._is_judged(name)]
 
-    def _is_judged(self, name: str) -> bool:
-        if name not in self._datasets:
-            sides = [self.run, *([] if self.baseline is None else [self.baseline])]
-            self._datasets[name] = any(
-                case.dataset == name and case.is_score for side in sides for case in side.cases
-            )
-        return self._datasets[name]
+def _labelled(run: Run) -> LabelledCases:
+    from pytest_tablebench.results.labelled_cases import labelled_cases
+
+    return labelled_cases(run.records, run.labels)
 
 
 def _has_marks(sheet: ScoreSheet) -> bool:
@@ -277,14 +284,17 @@ class Scopes:
 
         None of them are, if gates take the marks as they are.
         """
-        if self.labels is None:
+        if self.labels is None or gate.counted or gate.check is not None:
             return []
-        sides = [self.new] if self.old is None else [self.new, self.old]
-        sheets = {
-            name: [side.datasets[name] for side in sides if name in side.datasets]
+        sides = [side.datasets for side in (self.new, self.old) if side is not None]
+        names = [
+            name
             for name in self.datasets(gate)
-        }
-        return self.labels.concerned(gate, sheets)
+            if any(_has_marks(side[name]) for side in sides if name in side)
+        ]
+        if gate.part is not None:
+            return names if gate.part in JUDGED else []
+        return [name for name in names if name in self.labels.scored]
 
     def unknown(self, gate: Gate) -> str:
         """Return why a gate's scope has no case."""

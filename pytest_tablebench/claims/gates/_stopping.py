@@ -11,19 +11,25 @@ from pytest_tablebench.claims._claim import State
 from pytest_tablebench.claims.gates._counts import evaluate_cost
 from pytest_tablebench.claims.gates._evaluation import evaluate_gate, missing_result, unclear_result
 from pytest_tablebench.claims.gates._grammar import Gate, baseline_needed, parse_gate
-from pytest_tablebench.claims.gates._planned_cells import PlannedCells
 from pytest_tablebench.claims.gates._result import EvaluatedGate, GateResult, correct
-from pytest_tablebench.claims.gates._scopes import Key, Scopes, Sides, key_of, read_side
+from pytest_tablebench.claims.gates._scopes import (
+    Key,
+    Scopes,
+    Sides,
+    key_of,
+    planned_side,
+    read_side,
+)
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
-from pytest_tablebench.results.score_table import ScoreTable, raw_digests
-from pytest_tablebench.results.sheets import align
+from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder, raw_digests
+from pytest_tablebench.results.sheets import ScoreSheet, align, sheets
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted, out_of
 from pytest_tablebench.util.seeds import seeded_random
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_columns import Flags, Places
+    from pytest_tablebench.results.score_columns import Places
 
 LOOKS = (1, 2, 4, 8, 16)
 """The passes after which the gates are judged, before the last pass."""
@@ -101,27 +107,32 @@ class StoppingRule:
         """
         self.gates = list(map(parse_gate, gates))
         self.alpha = 1 - level
-        self.planned_cells = PlannedCells.of(planned, self.gates, altered)
-        passes = passes_of(self.planned_cells.places, seed)
-        self.n_steps, self.done = max(passes.values(), default=0), 0
-        self._left: Counter[int] = Counter()
-        self.steps: dict[str, Places] = {
-            name: np.zeros(side.is_asked.shape, dtype=int)
-            for name, side in self.planned_cells.sides.items()
+        by_key = {key_of(case): case for case in planned}
+        self._planned = planned_side(by_key.values(), altered)
+        self._passes = passes_of(by_key, seed)
+        self._open_passes = Counter(self._passes.values())
+        self.n_steps, self.done = max(self._open_passes, default=0), 0
+        self._steps: dict[str, Places] = {
+            name: np.array(
+                [
+                    [self._passes.get((name, example, *cell), 0) for cell in sheet.configurations]
+                    for example in sheet.examples
+                ]
+            )
+            for name, sheet in self._planned.datasets.items()
         }
-        for key, (dataset, row, column) in self.planned_cells.places.items():
-            number = passes[key]
-            self.steps[dataset][row, column] = number
-            self._left[number] += 1
-        self.n_asked = 0
-        self._benchmarks = self.planned_cells.benchmarks if benchmarks is None else benchmarks
+        """The pass of each cell; 0 for a cell that is not planned."""
+        # Answers are needed only for the comparison with a baseline.
+        self._records = ScoreTableBuilder(answers=raw_digests if baseline is not None else None)
+        self._asked: set[Key] = set()
+        self._benchmarks = self._planned.benchmarks if benchmarks is None else benchmarks
         self._missing = missing
         self._old: Sides | None = None
         if baseline is not None:
             old = read_side(baseline)
             common = {
-                name: align(old.datasets[name], side.examples, side.configurations)
-                for name, side in self.planned_cells.sides.items()
+                name: align(old.datasets[name], sheet.examples, sheet.configurations)
+                for name, sheet in self._planned.datasets.items()
                 if name in old.datasets
             }
             self._old = replace(old, datasets={**old.datasets, **common})
@@ -129,17 +140,23 @@ class StoppingRule:
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
                 raise SettingsError(baseline_needed(gate))
+        whole = self.scopes(self._planned)
         self._undecidable = {
             index
             for index, gate in enumerate(self.gates)
-            if not gate.counted and (not self._datasets(gate) or self._planned().shrunk(gate))
+            if not gate.counted and (not whole.datasets(gate) or whole.shrunk(gate))
         }
         """Gates without a planned case, or with fewer datasets than in the baseline."""
 
     @property
     def planned(self) -> int:
         """The number of planned cases."""
-        return len(self.planned_cells.places)
+        return len(self._passes)
+
+    @property
+    def n_asked(self) -> int:
+        """The number of planned cases with a record."""
+        return len(self._asked)
 
     @property
     def decided(self) -> dict[str, State]:
@@ -155,17 +172,15 @@ class StoppingRule:
 
     def feed(self, record: Any) -> None:
         """Add a record of the run; ignore unplanned and repeated ones."""
-        # Answers are needed only for the comparison with a baseline.
-        cell = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
-        if cell is None:
+        key = key_of(record)
+        if key not in self._passes or key in self._asked:
             return
-        self.n_asked += 1
-        self._left[int(self.steps[cell[0]][cell[1:]])] -= 1
-        while self.done < self.n_steps and not self._left[self.done + 1]:
+        self._asked.add(key)
+        self._records.append(record)
+        self._open_passes[self._passes[key]] -= 1
+        while self.done < self.n_steps and not self._open_passes[self.done + 1]:
             self.done += 1
-            self._finish_step()
-            if self.done == self.n_steps:
-                self._last_look()
+            self._decide()
 
     def results(
         self, run: RunFacts | None = None, baseline_run: RunFacts | None = None
@@ -174,7 +189,7 @@ class StoppingRule:
 
         A gate that was not decided before a run ended early stays undecided.
         """
-        scopes = self.scopes(self.planned_cells.seen())
+        scopes = self.scopes(self.arrived())
         finished = self.n_asked == self.planned
         results = []
         for index, gate in enumerate(self.gates):
@@ -206,40 +221,59 @@ class StoppingRule:
             f"asked. Cases that were not asked do not count as no answer."
         )
 
-    def _finish_step(self) -> None:
-        """Decide the gates that can be decided after pass `done`."""
-        if self.done not in LOOKS or self.done == self.n_steps:
+    def _decide(self) -> None:
+        """Keep the decisions after pass `done`, which are final."""
+        is_last = self.done == self.n_steps
+        if not is_last and self.done not in LOOKS:
             return
-        places = [index for index in self._open() if _may_be_early(self.gates[index])]
-        tails = [EARLY * self.alpha / 2] * len(places)
         note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
-        self._settle(places, self.scopes(self.planned_cells.seen(self.masks)), tails, note)
+        indices, new = self._open(), self.arrived()
+        if is_last:
+            tails = [self._tail(self.gates[index]) for index in indices]
+            note = f"Decided after all {self.n_steps} passes."
+        else:
+            indices = [index for index in indices if _may_be_early(self.gates[index])]
+            tails, new = [EARLY * self.alpha / 2] * len(indices), self._of_done_passes(new)
+        looked = self._look(indices, self.scopes(new), tails)
+        for index, evaluated in zip(indices, looked, strict=True):
+            result = evaluated.result
+            if result.state != "undecided":
+                self._results[index] = replace(result, notes=(*result.notes, note))
 
     def _tail(self, gate: Gate) -> float:
         """Return the error that the last look at a gate may spend, on each side."""
         looks = sum(number < self.n_steps for number in LOOKS) if _may_be_early(gate) else 0
         return (1 - EARLY * looks) * self.alpha / 2
 
-    @property
-    def masks(self) -> dict[str, Flags]:
-        """The cells of the completed steps, by dataset."""
-        return {name: steps <= self.done for name, steps in self.steps.items()}
+    def arrived(self) -> Sides:
+        """Return the records so far."""
+        datasets: dict[str, ScoreSheet] = {}
+        for name, sheet in sheets(self._records.table().cells).items():
+            planned = self._planned.datasets[name]
+            arrived = align(sheet, planned.examples, planned.configurations)
+            datasets[name] = replace(arrived, altered=planned.altered)
+        return Sides(datasets)
 
-    def _last_look(self) -> None:
-        """Judge the open gates after all planned cases."""
-        places = self._open()
-        tails = [self._tail(self.gates[index]) for index in places]
-        note = f"Decided after all {self.n_steps} passes."
-        self._settle(places, self.scopes(self.planned_cells.seen()), tails, note)
+    def _of_done_passes(self, arrived: Sides) -> Sides:
+        """Return the records of the completed passes, without answers.
 
-    def _settle(
-        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
-    ) -> None:
-        """Judge some gates on the records so far, and keep the decisions, which are final."""
-        for index, evaluated in zip(places, self._look(places, scopes, tails), strict=True):
-            result = evaluated.result
-            if result.state != "undecided":
-                self._results[index] = replace(result, notes=(*result.notes, note))
+        Equal answers may decide only at the end, since answers that are missing may differ.
+        """
+        datasets: dict[str, ScoreSheet] = {}
+        for name, sheet in arrived.datasets.items():
+            is_done = self._steps[name] <= self.done
+            if (sheet.is_asked & is_done).any():
+                datasets[name] = replace(
+                    sheet,
+                    scores=np.where(is_done, sheet.scores, np.nan),
+                    passed=np.where(is_done, sheet.passed, np.nan),
+                    checks={n: np.where(is_done, v, np.nan) for n, v in sheet.checks.items()},
+                    is_asked=sheet.is_asked & is_done,
+                    times=None,
+                    lost=None,
+                    answers=None,
+                )
+        return Sides(datasets)
 
     def scopes(self, new: Sides) -> Scopes:
         """Return the scopes of the run so far and of the baseline."""
@@ -250,13 +284,6 @@ class StoppingRule:
             self._missing,
             allowances=[gate for gate in self.gates if gate.allows_missing],
         )
-
-    def _planned(self) -> Scopes:
-        return self.scopes(Sides(self.planned_cells.sides))
-
-    def _datasets(self, gate: Gate) -> list[str]:
-        """Return the names of the planned datasets in a gate's scope."""
-        return self._planned().datasets(gate)
 
     def _open(self) -> list[int]:
         """Return the indices of the gates that are not decided yet and can be."""

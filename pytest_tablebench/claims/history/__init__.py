@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pytest_tablebench.claims.history._panels import (
     HISTORY_MEASURES,
-    HistoryLine,
     HistoryPanel,
     HistoryPoint,
     RunHistory,
@@ -15,7 +14,6 @@ from pytest_tablebench.claims.history._places import read_places_of_runs
 
 __all__ = [
     "HISTORY_MEASURES",
-    "HistoryLine",
     "HistoryPanel",
     "HistoryPoint",
     "RunHistory",

@@ -72,20 +72,12 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True)
-class HistoryLine:
-    """The points of one model, in the order of the runs."""
-
-    model: str
-    points: tuple[HistoryPoint, ...]
-
-
-@dataclass(frozen=True)
 class HistoryPanel:
-    """The lines of one dataset or benchmark."""
+    """The points of one dataset or benchmark by model, in the order of the runs."""
 
     kind: Literal["benchmark", "dataset"]
     name: str
-    lines: tuple[HistoryLine, ...]
+    lines: Mapping[str, Sequence[HistoryPoint]]
 
 
 @dataclass(frozen=True)
@@ -152,9 +144,7 @@ def _panel(
         examples = scope.get("n_examples")
         point = HistoryPoint(number, figures, examples if type(examples) is int else None, changes)
         lines.setdefault(model, []).append(point)
-    return HistoryPanel(
-        kind, name, tuple(HistoryLine(model, tuple(points)) for model, points in lines.items())
-    )
+    return HistoryPanel(kind, name, lines)
 
 
 def _changes(

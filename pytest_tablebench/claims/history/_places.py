@@ -6,7 +6,6 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -28,17 +27,11 @@ LARGEST_LISTING = 64 * 1024 * 1024
 _TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True)
-class Blob:
-    """A file on a branch: the id of its content, and its size in bytes."""
-
-    digest: str
-    size: int
+Files = tuple[str, bytes, bytes]
+"""The place of a run in words, its `run.json` and its `summary.json`."""
 
 
-def files_of_branch(
-    text: str, repository: Path, problems: list[str]
-) -> Iterator[tuple[str, bytes, bytes]]:
+def files_of_branch(text: str, repository: Path, problems: list[str]) -> Iterator[Files]:
     """Yield place, `run.json` and `summary.json` of each run folder on a branch.
 
     Only these files are read, with git's own commands and without a shell.
@@ -61,16 +54,16 @@ def files_of_branch(
             f"git:{branch}: only the last {MOST_RUNS:,} of {len(folders):,} run folders "
             f"are read; name a folder with git:BRANCH:PATH"
         )
-    usable: list[tuple[str, Blob, Blob]] = []
+    usable: list[tuple[str, str, str]] = []
     for folder, files in sorted(folders.items())[-MOST_RUNS:]:
         location = f"git:{branch}:{folder}"
         if len(files) < 2:
             missing = SUMMARY if RUN in files else RUN
             problems.append(f"{location}: no {missing}, so it is not shown")
-        elif any(blob.size > LARGEST_FILE for blob in files.values()):
+        elif any(size > LARGEST_FILE for _, size in files.values()):
             problems.append(f"{location}: a file has more than {LARGEST_FILE:,} bytes")
         else:
-            usable.append((location, files[RUN], files[SUMMARY]))
+            usable.append((location, files[RUN][0], files[SUMMARY][0]))
     yield from _contents(repository, usable)
 
 
@@ -87,15 +80,15 @@ def _commit(repository: Path, branch: str) -> str:
     raise SettingsError(f"git:{branch}: {why}")
 
 
-def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, Blob]]:
-    """Return the two files of each run folder on a commit, by folder."""
+def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """Return id and size of the two files of each run folder on a commit, by folder and name."""
     tree = f"{commit}:{path}" if path else commit
     done = _git(repository, "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
     if done.returncode:
         raise SettingsError(f"git: the branch has no folder {path}")
     if len(done.stdout) > LARGEST_LISTING:
         raise SettingsError("git: the branch has too many files; name a folder: git:BRANCH:PATH")
-    folders: dict[str, dict[str, Blob]] = {}
+    folders: dict[str, dict[str, tuple[str, int]]] = {}
     for entry in done.stdout.split(b"\0"):
         facts, _, name = entry.partition(b"\t")
         file = PurePosixPath(name.decode("utf-8", "replace"))
@@ -104,14 +97,12 @@ def _folders(repository: Path, commit: str, path: str) -> dict[str, dict[str, Bl
         is_file = len(words) == 4 and words[0].startswith(b"100") and words[3].isdigit()
         if is_file and file.name in {RUN, SUMMARY}:
             folder = str(PurePosixPath(path, file.parent))
-            blob = Blob(words[2].decode("ascii", "replace"), int(words[3]))
+            blob = words[2].decode("ascii", "replace"), int(words[3])
             folders.setdefault(folder, {})[file.name] = blob
     return folders
 
 
-def _contents(
-    repository: Path, runs: Sequence[tuple[str, Blob, Blob]]
-) -> Iterator[tuple[str, bytes, bytes]]:
+def _contents(repository: Path, runs: Sequence[tuple[str, str, str]]) -> Iterator[Files]:
     """Yield the content of both files of each run, with one process for all."""
     if not runs:
         return
@@ -127,15 +118,17 @@ def _contents(
             return
         for source, run, summary in runs:
             try:
-                texts = [_content(process.stdin, process.stdout, blob) for blob in (run, summary)]
+                texts = [
+                    _content(process.stdin, process.stdout, digest) for digest in (run, summary)
+                ]
             except OSError as error:  # git has ended
                 raise SettingsError(f"git: {error}") from None
             yield source, texts[0], texts[1]
 
 
-def _content(requests: IO[bytes], replies: IO[bytes], blob: Blob) -> bytes:
+def _content(requests: IO[bytes], replies: IO[bytes], digest: str) -> bytes:
     """Return the content of a file; a missing one is empty."""
-    requests.write(f"{blob.digest}\n".encode("ascii"))
+    requests.write(f"{digest}\n".encode("ascii"))
     requests.flush()
     words = replies.readline().split()
     if len(words) != 3 or not words[2].isdigit():
@@ -172,9 +165,6 @@ def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[bytes
 
 BRANCH = "git:"
 """The beginning of a place on a branch."""
-
-Files = tuple[str, bytes, bytes]
-"""The place of a run in words, its `run.json` and its `summary.json`."""
 
 
 def read_places_of_runs(places: Iterable[str], *, repository: Path) -> tuple[list[Run], list[str]]:

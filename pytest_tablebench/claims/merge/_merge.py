@@ -11,12 +11,13 @@ from typing import Any
 
 from pytest_tablebench.claims.gates import recorded_gates
 from pytest_tablebench.claims.merge._parts import RunParts, number_of, read_parts
-from pytest_tablebench.claims.merge._records import MergedLabels, MergedRecords
+from pytest_tablebench.claims.merge._records import MergedRecords, merge_labels
 from pytest_tablebench.claims.summary import THINKING, summary_of
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.figures import newest, sum_of_all, sum_of_known
 from pytest_tablebench.results.folder import RunFolder
+from pytest_tablebench.results.labels import Label, LabelSample, write_labels, write_sample
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.results.score_table import ScoreTable
@@ -42,7 +43,8 @@ class Merge:
     ended: str | None
     _folders: Sequence[Path]
     _records: MergedRecords
-    _labels: MergedLabels
+    _labels: Sequence[Label]
+    _sample: LabelSample
     _changes: Mapping[str, Any] | None
     """The content of `snapshots.json`; None if answers were not compared with stored ones."""
 
@@ -57,7 +59,10 @@ class Merge:
         folder.close()
         merge_texts([path / TEXTS for path in self._folders], out / TEXTS)
         merge_media(self._folders, out)
-        self._labels.write(out)
+        if self._labels:
+            write_labels(out, self._labels)
+        if self._sample:
+            write_sample(out, self._sample)
         facts = {name: value for name, value in self.facts.entries.items() if name != "schema"}
         loaded = Run(out, folder.write_run(facts), self.table)
         folder.write_summary(summary_of(loaded))
@@ -90,10 +95,9 @@ def read_merge(paths: Sequence[Path]) -> Merge:
         run["corrections"] = corrections_entry(file, digest, corrected_cases(records.rows()))
     changes, left_out = _changes(folders, records)
     notes = (*_notes(parts, records), *left_out)
-    count, labels = len(parts.source_runs), MergedLabels.read(folders)
-    return Merge(
-        RunFacts.from_json(run), table, count, notes, ended, folders, records, labels, changes
-    )
+    facts, count = RunFacts.from_json(run), len(parts.source_runs)
+    labels = merge_labels(folders)
+    return Merge(facts, table, count, notes, ended, folders, records, *labels, changes)
 
 
 def _changes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,13 +13,7 @@ from typing import Any
 
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.folder import RECORDS, named_thresholds, read_places
-from pytest_tablebench.results.labels import (
-    Label,
-    read_labels,
-    read_sample,
-    write_labels,
-    write_sample,
-)
+from pytest_tablebench.results.labels import Label, LabelSample, read_labels, read_sample
 from pytest_tablebench.results.record import Record, ScoreRow, row_values
 from pytest_tablebench.results.score_table import ScoreTableBuilder
 from pytest_tablebench.util.names import counted
@@ -151,43 +145,29 @@ def _disagreement(named: Sequence[str], noun: str, differing: str, advice: str) 
     )
 
 
-@dataclass(frozen=True)
-class MergedLabels:
-    """The labels of several runs, each once, and the weights of the cases proposed for labels."""
+def merge_labels(
+    folders: Sequence[Path],
+) -> tuple[list[Label], LabelSample]:
+    """Return the labels of run folders, each once, and the weights of the proposed cases.
 
-    labels: Sequence[Label]
-    sample: Mapping[tuple[str, int | None], float]
-
-    @classmethod
-    def read(cls, folders: Sequence[Path]) -> MergedLabels:
-        """Read the labels of run folders.
-
-        Raises `SettingsError` for damaged files, and if a person has two different labels of the
-        same answer.
-        """
-        merged: dict[tuple[str, str, int | None], tuple[Path, Label]] = {}
-        sample: dict[tuple[str, int | None], float] = {}
-        contradictions = []
-        for folder in folders:
-            for label in read_labels(folder):
-                source, earlier = merged.setdefault(label.key, (folder, label))
-                if earlier.label != label.label:
-                    contradictions.append(
-                        f"{label.person} on {label.case_id}: "
-                        f"{earlier.label:g} in {source} and {label.label:g} in "
-                        f"{folder}"
-                    )
-                elif earlier.weight is None:
-                    merged[label.key] = folder, label
-            sample = read_sample(folder) | sample
-        if contradictions:
-            advice = "Import the right ones with `tablebench labels RUN FILE --replace`"
-            raise _disagreement(contradictions, "label", "values", advice)
-        return cls([label for _, label in merged.values()], sample)
-
-    def write(self, run: Path) -> None:
-        """Write the labels and the sample into a run folder; no file without any."""
-        if self.labels:
-            write_labels(run, self.labels)
-        if self.sample:
-            write_sample(run, self.sample)
+    Raises `SettingsError` for damaged files, and if a person has two different labels of the same
+    answer.
+    """
+    merged: dict[tuple[str, str, int | None], tuple[Path, Label]] = {}
+    sample: LabelSample = {}
+    contradictions = []
+    for folder in folders:
+        for label in read_labels(folder):
+            source, earlier = merged.setdefault(label.key, (folder, label))
+            if earlier.label != label.label:
+                contradictions.append(
+                    f"{label.person} on {label.case_id}: {earlier.label:g} in {source} and "
+                    f"{label.label:g} in {folder}"
+                )
+            elif earlier.weight is None:
+                merged[label.key] = folder, label
+        sample = read_sample(folder) | sample
+    if contradictions:
+        advice = "Import the right ones with `tablebench labels RUN FILE --replace`"
+        raise _disagreement(contradictions, "label", "values", advice)
+    return [label for _, label in merged.values()], sample

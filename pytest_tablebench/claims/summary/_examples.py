@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results.figures import agreement, means, robustness
 from pytest_tablebench.results.record import TALLIES
-from pytest_tablebench.results.sheets import Configuration, ScoreSheet, grid_size
+from pytest_tablebench.results.sheets import ScoreSheet, grid_size
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -32,116 +32,97 @@ class ScorePart(NamedTuple):
 
 @dataclass(frozen=True)
 class Examples:
-    """Columns of a dataset; each row is an example.
+    """Some examples of a dataset, `rows` of the columns that are computed for all of them.
 
-    `cases`, `lost` and `tallies` describe all cases. All other columns describe the cases whose
-    perturbation preserves the meaning of the table (`ScoreSheet.meant`).
+    The columns `cases`, `lost` (cases without an answer) and those of `TALLIES` count all cases.
+    All other columns describe the cases whose perturbation preserves the meaning of the table:
+
+    * `answered`: the number of answered cases;
+    * `performance`, `robustness`, `pass_rate`: NaN without an answer;
+    * `pass_rate_high`: the pass rate if every unclear reply were right;
+    * `share`, `majority`, `single`: the share of the most common answer, its score, and the mean
+      score of the same answers; NaN with too few answers.
 
     Args:
-        cases: the number of cases asked; `lost` is the number without an answer.
-        is_asked: by example and configuration.
-        answered: the number of answered cases.
-        performance: NaN without an answer, as are `robustness` and `pass_rate`.
-        pass_rate_high: the pass rate if every unclear reply were right.
-        parts: the parts of the score, by name.
-        share: the share of the most common answer, NaN with too few answers.
-        majority: the score of the most common answer, NaN with too few answers.
-        single: the mean score of the same answers, NaN with too few answers.
-        altered: whether every perturbation changes the meaning.
-        tallies: the number of cases by tally (`TALLIES`).
-        names: the clusters of the examples; None if unknown.
-        one_table: whether the whole dataset has a single cluster.
+        sheet: all examples, with the cells of these cases.
+        parts: the parts of the score, by name, of all examples.
     """
 
-    cases: Integers
-    lost: Integers
-    axes: tuple[str, ...]
-    configurations: tuple[Configuration, ...]
-    is_asked: Flags
-    answered: Integers
-    performance: Floats
-    robustness: Floats
-    pass_rate: Floats
-    pass_rate_high: Floats
+    sheet: ScoreSheet
+    columns: Mapping[str, Any]
     parts: Mapping[str, ScorePart]
-    share: Floats
-    majority: Floats
-    single: Floats
-    altered: bool
-    tallies: Mapping[str, Integers]
-    names: NDArray[np.object_] | None = None
-    one_table: bool = False
+    rows: Integers
 
     @classmethod
-    def of(cls, whole: ScoreSheet, *, with_parts: bool = True) -> Examples:
-        """Return the columns of a sheet; without `with_parts` parts and agreement stay empty."""
+    def of(cls, whole: ScoreSheet, *, with_parts: bool = False) -> Examples:
+        """Return all examples of a sheet; parts and agreement only `with_parts`."""
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
         scores = sheet.scores
         is_answered = np.isfinite(scores)
-        share = majority = single = np.full(len(scores), np.nan)
+        columns: dict[str, Any] = {
+            "cases": cases,
+            "lost": lost,
+            "answered": is_answered.sum(axis=1),
+            "performance": means(scores),
+            "robustness": robustness(scores),
+            "pass_rate": means(sheet.passed),
+            "pass_rate_high": means((sheet.unclear_as_right or sheet).passed),
+            **{name: whole.tally(name).sum(axis=1) for name in TALLIES},
+        }
+        if (clusters := sheet.cluster_names) is not None:
+            columns["clusters"] = clusters
         parts = {}
-        if with_parts and sheet.answer_marks is not None:
-            share, majority = agreement(sheet.answer_marks, scores)
-            read = np.isfinite(share)[:, None] & (sheet.answer_marks != 0)
+        if with_parts:
+            share, majority = agreement(sheet.marks, scores)
+            read = np.isfinite(share)[:, None] & (sheet.marks != 0)
             single = means(np.where(read, scores, np.nan))
-        for name, part_values in sheet.parts.items() if with_parts else ():
-            values = np.where(is_answered, part_values, np.nan)
-            has_part = np.isfinite(values)
-            same = (values == scores) | ~is_answered
-            parts[name] = ScorePart(means(values), has_part.sum(axis=1), same.all(axis=1))
-        return cls(
-            cases,
-            lost,
-            sheet.axes,
-            sheet.configurations,
-            sheet.is_asked,
-            is_answered.sum(axis=1),
-            means(scores),
-            robustness(scores),
-            means(sheet.passed),
-            means((sheet.unclear_as_right or sheet).passed),
-            parts,
-            share,
-            majority,
-            single,
-            bool(sheet.is_altered.any()),
-            {name: whole.tally(name).sum(axis=1) for name in TALLIES},
-            sheet.cluster_names,
-            sheet.one_table,
-        )
+            columns |= {"share": share, "majority": majority, "single": single}
+            for name, part_values in sheet.parts.items():
+                values = np.where(is_answered, part_values, np.nan)
+                has_part = np.isfinite(values)
+                same = (values == scores) | ~is_answered
+                parts[name] = ScorePart(means(values), has_part.sum(axis=1), same.all(axis=1))
+        return cls(sheet, columns, parts, np.arange(len(scores)))
 
     def __len__(self) -> int:
-        return len(self.cases)
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a column of these examples."""
+        return self.columns[name][self.rows]
+
+    def part(self, name: str) -> ScorePart:
+        """Return a part of the score of these examples."""
+        values, cases, is_score = self.parts[name]
+        return ScorePart(values[self.rows], cases[self.rows], is_score[self.rows])
+
+    @property
+    def is_asked(self) -> Flags:
+        """Which configurations of each example were asked."""
+        return self.sheet.is_asked[self.rows]
+
+    @property
+    def clusters(self) -> NDArray[np.object_] | None:
+        """The cluster of each example; None if unknown."""
+        return self["clusters"] if "clusters" in self.columns else None
 
     def groups_of(self, values: Floats) -> list[Hashable] | None:
         """Return the clusters of the examples that have a value; None if each is its own."""
-        if self.names is None or self.one_table:
+        if self.clusters is None or self.sheet.one_table:
             return None
-        groups: list[Hashable] = self.names[np.isfinite(values)].tolist()
+        groups: list[Hashable] = self.clusters[np.isfinite(values)].tolist()
         return groups
 
     @property
     def size(self) -> int:
         """The number of cells in the complete grid of these examples."""
-        columns = np.flatnonzero(self.is_asked.any(axis=0))
-        cells = [self.configurations[column] for column in columns]
-        return grid_size(len(self), self.axes, cells)
+        cells = self.sheet.cells(np.any(self.is_asked, axis=0))
+        return grid_size(len(self), self.sheet.axes, cells)
 
     def only(self, rows: Sequence[int]) -> Examples:
         """Return some of the examples."""
-        places = np.array(rows, dtype=np.intp)
-        columns: dict[str, Any] = {
-            name: column[places]
-            for name, column in vars(self).items()
-            if isinstance(column, np.ndarray)
-        }
-        parts = {
-            name: ScorePart(part.values[places], part.cases[places], part.is_score[places])
-            for name, part in self.parts.items()
-        }
-        tallies = {name: counts[places] for name, counts in self.tallies.items()}
-        return replace(self, parts=parts, tallies=tallies, **columns)
+        return replace(self, rows=self.rows[rows])
 
 
 MOST = 200

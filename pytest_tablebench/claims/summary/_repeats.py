@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum, sqrt
 from statistics import variance
 from typing import TYPE_CHECKING, Any
@@ -86,22 +85,12 @@ ASSUMED_CORRELATION = 0.5
 """The assumed intraclass correlation of configurations (statistics.md section 9)."""
 
 
-@dataclass(frozen=True)
-class SamplingCost:
-    """How much wider the interval of the mean is than with the whole grid.
+def sampling_cost(examples: Sequence[Sequence[float]], grid_size: int) -> tuple[float, bool] | None:
+    """Return how much wider the interval of the mean is than with the whole grid.
 
-    `width` is the ratio of the widths. `assumed` is whether it uses an assumed intraclass
-    correlation of .5, because one configuration per example does not show their spread.
-    """
-
-    drawn: int
-    of: int
-    width: float
-    assumed: bool
-
-
-def sampling_cost(examples: Sequence[Sequence[float]], grid_size: int) -> SamplingCost | None:
-    """Return the cost of drawing each example's scores from `grid_size` configurations.
+    Each example's scores were drawn from `grid_size` configurations. The second value is whether
+    an intraclass correlation of .5 is assumed, because one configuration per example does not show
+    their spread.
 
     With the variance S^2 of the examples' means, the mean variance w inside an example, and K of
     C configurations drawn, the whole grid would have the variance S^2 - w (1/K - 1/C), because
@@ -113,13 +102,13 @@ def sampling_cost(examples: Sequence[Sequence[float]], grid_size: int) -> Sampli
     drawn = min(len(scores) for scores in examples)
     if drawn < 2:
         variance_share = ASSUMED_CORRELATION + (1 - ASSUMED_CORRELATION) / grid_size
-        return SamplingCost(drawn, grid_size, math.sqrt(1 / variance_share), assumed=True)
+        return math.sqrt(1 / variance_share), True
     total = variance([math.fsum(scores) / len(scores) for scores in examples])
     inside = math.fsum(variance(scores) for scores in examples) / len(examples)
     whole = total - inside * (1 / drawn - 1 / grid_size)
     if whole <= 0:
         return None
-    return SamplingCost(drawn, grid_size, math.sqrt(total / whole), assumed=False)
+    return math.sqrt(total / whole), False
 
 
 SHOWN = 6
@@ -139,14 +128,15 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """
     figures: dict[str, Any] = {}
     common = set[str].intersection(*(set(examples.parts) for examples in datasets))
-    answered = sum(int(examples.answered.sum()) for examples in datasets)
+    answered = sum(int(examples["answered"].sum()) for examples in datasets)
     for name in sorted(common):
-        parts = [examples.parts[name] for examples in datasets]
+        parts = [examples.part(name) for examples in datasets]
         values = [finite_values(part.values) for part in parts]
         cases = sum(int(part.cases.sum()) for part in parts)
         if not cases:
             continue
-        groups = [examples.groups_of(examples.parts[name].values) for examples in datasets]
+        pairs = zip(datasets, parts, strict=True)
+        groups = [examples.groups_of(part.values) for examples, part in pairs]
         figure = estimate(values, groups)
         # Shares have an interval, other numbers do not.
         are_shares = all(0 <= value <= 1 for row in values for value in row)
@@ -189,7 +179,7 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     the score of their majority answers. Empty if a dataset has too few answers.
     """
     shares, majorities, singles = (
-        [finite_values(getattr(examples, name)) for examples in datasets]
+        [finite_values(examples[name]) for examples in datasets]
         for name in ("share", "majority", "single")
     )
     if not all(shares):
@@ -198,7 +188,7 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
         [majority - single for majority, single in zip(*pair, strict=True)]
         for pair in zip(majorities, singles, strict=True)
     ]
-    groups = [examples.groups_of(examples.share) for examples in datasets]
+    groups = [examples.groups_of(examples["share"]) for examples in datasets]
     rows = {"value": shares, "majority": majorities, "single": singles}
     measures = {name: estimate(values, groups) for name, values in rows.items()}
     measures["gain"] = estimate(gains, groups, paired=True)

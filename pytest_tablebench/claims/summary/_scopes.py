@@ -18,7 +18,7 @@ from pytest_tablebench.claims.summary._repeats import (
     sampling_cost,
 )
 from pytest_tablebench.config.axes import NAMED, SAME_QUESTION
-from pytest_tablebench.results.figures import mean
+from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.results.record import CUT_AT, READ, SENT, TALLIES, UNCLEAR
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable, benchmarks_of
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
@@ -71,7 +71,7 @@ class _DatasetCells:
     """One dataset: its sheet, its examples, and the indices of its cells."""
 
     def __init__(self, cells: Cells, name: str, sheet: ScoreSheet) -> None:
-        self.sheet, self.examples = sheet, Examples.of(sheet)
+        self.sheet, self.examples = sheet, Examples.of(sheet, with_parts=True)
         self.code = cells.table.names["dataset"].index(name)
         self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
         same_meaning_cells = self.members[~self.is_altered(cells, self.members)]
@@ -129,7 +129,7 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
         return {}
-    measures = _measures([Examples.of(sheet, with_parts=False) for sheet in others])
+    measures = _measures([Examples.of(sheet) for sheet in others])
     figures = {
         "perturbations": sorted({name for sheet in others for name in sheet.names("perturbation")}),
         "value": measures["performance"],
@@ -195,34 +195,22 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     changed meaning count only if the test has no others.
     """
     figures: dict[str, Any] = {}
-    datasets, examples = cells.codes("dataset"), cells.codes("example")
-    cluster_of: dict[str, Any] | None = None
-    if part.sheet.groups is not None:
-        cluster_of = dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
-    names = cells.table.names["example"]
-    for name, marks in cells.checks.items():
-        selected = datasets[marks.rows] == part.code
-        if not selected.any():
-            continue
-        plain = selected & ~part.is_altered(cells, marks.rows)
-        selected = plain if plain.any() else selected
-        shares = marks.values[selected]
-        has_verdict = np.isfinite(shares)
-        by_example: dict[int, list[float]] = {}
-        tested = examples[marks.rows[selected][has_verdict]].tolist()
-        for example, share in zip(tested, shares[has_verdict].tolist(), strict=True):
-            by_example.setdefault(example, []).append(share)
-        values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
-        clusters = None
-        if cluster_of is not None:
-            clusters = [cluster_of[names[example]] for example in sorted(by_example)]
-        rate = estimate([values], [clusters])
+    for name in part.sheet.checks:
+        rows = cells.sparse["checks"][name].rows
+        rows = rows[np.isin(rows, part.members)]
+        plain = rows[~part.is_altered(cells, rows)]
+        sheet = part.sheet.meant if len(plain) else part.sheet
+        shares = sheet.checks[name]
+        values, n_cases = means(shares), int(np.isfinite(shares).sum())
+        has_verdict = np.isfinite(values)
+        groups = None if sheet.groups is None else sheet.groups[has_verdict].tolist()
+        rate = estimate([finite_values(values)], [groups])
         figures[name] = {
             "pass_rate": rate.value,
             "n_examples": rate.examples,
-            "n_cases": int(has_verdict.sum()),
+            "n_cases": n_cases,
             "failed": int((shares < 1).sum()),
-            "untold": int((~has_verdict).sum()),
+            "untold": len(plain if len(plain) else rows) - n_cases,
             "ci95": rate.ci95,
         }
     return {"checks": figures} if figures else {}
@@ -237,34 +225,37 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
     grid_size = sheet.size // len(sheet.examples)
     answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
     cost = sampling_cost([scores for scores in answered if scores], grid_size)
+    width, is_assumed = cost or (None, False)
     return {
         "drawn": int(sizes[0]),
         "of": grid_size,
-        "width_ratio": cost.width if cost else None,
-        "assumed": cost.assumed if cost else False,
+        "width_ratio": width,
+        "assumed": is_assumed,
     }
 
 
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     cases, unanswered, answered = (
-        sum(int(getattr(dataset, name).sum()) for dataset in datasets)
+        sum(int(dataset[name].sum()) for dataset in datasets)
         for name in ("cases", "lost", "answered")
     )
     most = max(int(dataset.is_asked.sum(axis=1).max()) for dataset in datasets)
     flags = ["one configuration"] if most == 1 else []
     flags += ["incomplete"] if answered < sum(dataset.size for dataset in datasets) else []
-    flags += ["changed meaning"] if any(dataset.altered for dataset in datasets) else []
+    flags += (
+        ["changed meaning"] if any(dataset.sheet.is_altered.any() for dataset in datasets) else []
+    )
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        columns = [getattr(dataset, name) for dataset in datasets]
-        groups = [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
+        columns = [dataset[name] for dataset in datasets]
+        groups = [dataset.groups_of(dataset[name]) for dataset in datasets]
         figure = estimate(list(map(finite_values, columns)), groups)
         measures[name], bounds[name] = figure.value, figure.ci95
-    lost = {name: sum(int(dataset.tallies[name].sum()) for dataset in datasets) for name in TALLIES}
+    lost = {name: sum(int(dataset[name].sum()) for dataset in datasets) for name in TALLIES}
     lost = {"no_answer": unanswered, **lost}
     if lost[UNCLEAR]:
-        highest = (mean(finite_values(dataset.pass_rate_high)) for dataset in datasets)
+        highest = (mean(finite_values(dataset["pass_rate_high"])) for dataset in datasets)
         measures["pass_rate_high"] = mean(highest)
     return {
         **measures,
@@ -282,7 +273,7 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
     Datasets over the same tables share clusters.
     """
-    answered = [(dataset.names, np.isfinite(dataset.performance)) for dataset in datasets]
+    answered = [(dataset.clusters, np.isfinite(dataset["performance"])) for dataset in datasets]
     return cluster_count(
         [None if names is None else names[used].tolist() for names, used in answered if used.any()]
     )

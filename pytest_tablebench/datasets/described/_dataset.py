@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,21 @@ from pytest_tablebench.datasets.described._description import (
     UpstreamSection,
     read_description,
 )
-from pytest_tablebench.datasets.described._rows import Row, name_of, value_of
+from pytest_tablebench.datasets.described._rows import (
+    DescribedTables,
+    Row,
+    files_at,
+    name_of,
+    rows_of,
+    stored_files,
+    value_of,
+)
 from pytest_tablebench.datasets.files import BadRowError, require_files
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.described._rows import DescribedTables
     from pytest_tablebench.tables.table import Table
 
 
@@ -36,10 +44,10 @@ _LIKENESS = ("rouge", "bleu")
 
 @dataclass(frozen=True)
 class DescribedRow:
-    """The example of a usable row; `place` names its table, or is None if it names none."""
+    """The example of a usable row, and the name of its table, None if it names none."""
 
     made: Example
-    place: str | None
+    table_name: str | None
 
     @property
     def id(self) -> str:
@@ -82,8 +90,8 @@ class TomlDataset(FileDataset[R]):
         """Return the folder with its mistakes as problems."""
         opened = Opened(folder, compat, self.name, options=options)
         for file, message in self.mistakes:
-            place = self.file_name(file) if file else shortened(self.folder, 120)
-            opened.bad(place, None, "", message)
+            label = self.file_name(file) if file else shortened(self.folder, 120)
+            opened.bad(label, None, "", message)
         return opened
 
     def file_name(self, name: str = SETTINGS_FILE) -> str:
@@ -118,13 +126,6 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         self, folder: Path, *, compat: Compat = "fixed", **options: Any
     ) -> RowSource[DescribedRow]:
         """Open the files under `folder`. Raises `DataMissing` or `DataError`."""
-        # Import the readers here, because every session creates the datasets.
-        from pytest_tablebench.datasets.described._rows import (
-            DescribedTables,
-            files_at,
-            stored_files,
-        )
-
         opened = self.opened(folder, compat, options)
         description, files = self.description, self.description.files
         if self.mistakes or files is None or description.rows is None:
@@ -159,18 +160,13 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         self, opened: Opened, files: Sequence[str], tables: DescribedTables | None
     ) -> Iterator[DescribedRow]:
         """Yield the usable rows, file by file."""
-        from pytest_tablebench.datasets.described._rows import rows_of
-
         rows, seen = self.description.rows, set[str]()
         if rows is None:
             return
         for file in files:
             prefix = f"{Path(file).stem}-" if len(files) > 1 else ""
             for row in rows_of(opened.folder, file, rows.at):
-
-                def make(row: Row = row, prefix: str = prefix) -> DescribedRow | None:
-                    return self._row(rows, row, prefix, tables, opened.compat)
-
+                make = partial(self._row, rows, row, prefix, tables, opened.compat)
                 usable = opened.checked(shortened(file, 120), row.number, make, seen)
                 if usable is not None:
                     yield usable
@@ -216,7 +212,7 @@ class DescribedDataset(TomlDataset[DescribedRow]):
             cluster=self._shared(cluster),
             has_verdict=not by_likeness or self.description.defaults.threshold is not None,
         )
-        return DescribedRow(example, None if tables is None else self._shared(tables.place(row)))
+        return DescribedRow(example, None if tables is None else self._shared(tables.name(row)))
 
     def _context(
         self, tables: Sequence[Table], answers: tuple[str, ...], compat: Compat
@@ -241,19 +237,13 @@ class DescribedDataset(TomlDataset[DescribedRow]):
         """Return the example of a row."""
         return row.made
 
-    def key(self, row: DescribedRow) -> Hashable:
-        """Return the texts and the question."""
-        return (*(row.made.inputs[name] for name in self.description.texts), row.made.question)
-
     def stratum(self, row: DescribedRow) -> Stratum | None:
         """Return the tags, and the name of the table or of the cluster; None without a name."""
-        place = row.place or row.made.cluster
-        return None if place is None else Stratum(tuple(sorted(row.made.tags.items())), place)
+        shared = row.table_name or row.made.cluster
+        return None if shared is None else Stratum(tuple(sorted(row.made.tags.items())), shared)
 
     def _require(self, folder: Path, names: Sequence[str]) -> None:
         """Raise `DataMissing` or `DataError` for files that are not in the folder."""
-        from pytest_tablebench.datasets.described._rows import stored_files
-
         files = [name for name in stored_files(names) if "*" not in name]
         require_files(folder, files, fetch=self.fetch)
 

@@ -251,13 +251,13 @@ def read_description(
         return DatasetDescription(), (Mistake(None, message),)
     reader = SectionReader(text)
     description = reader.section(DatasetDescription, content)
-    for place, message in _problems(description):
-        reader.add(place, message)
+    for keys, message in _problems(description):
+        reader.add(keys, message)
     return description, tuple(sorted(reader.mistakes, key=lambda mistake: mistake.line or 0))
 
 
 def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield (place, message) for each mistake that needs more than a value's type to find."""
+    """Yield (keys, message) for each mistake that needs more than a value's type to find."""
     defaults = description.defaults
     if defaults.limit == 0:
         yield ("defaults", "limit"), "limit must be a whole number from 1"
@@ -300,10 +300,10 @@ def _row_problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, 
     for name, text in description.texts.items():
         fields_of_text = {"items": text.items, "text": text.text, "order": text.order}
         paths |= {("texts", name, key): path for key, path in fields_of_text.items()}
-    for place, path in paths.items():
+    for keys, path in paths.items():
         problem = _path_problem(path)
         if problem is not None:
-            yield place, f"{place[-1]}: {problem}"
+            yield keys, f"{keys[-1]}: {problem}"
 
 
 def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_tablebench.datasets.described._rows import Row, rows_of, value_of
 from pytest_tablebench.datasets.folder.tables import TABLE_KINDS
@@ -31,55 +30,41 @@ _IDS = ("id", "uid", "qid", "question_id", "example_id", "key")
 _PLACES = ("*", "data.*", "*.questions.*", "data.*.questions.*", "rows.*", "examples.*")
 
 
-@dataclass(frozen=True)
-class Guess:
-    """The guessed keys and values by section, and a line for the user about each guess."""
+class Guess(NamedTuple):
+    """The guessed value of a key in a section, and the reason for the user."""
 
-    sections: dict[str, dict[str, str]] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, section: str, key: str, path: str, reason: str) -> None:
-        """Set a key of a section; `reason` explains the guess to the user."""
-        self.sections.setdefault(section, {})[key] = path
-        self.lines.append(f"[{section}] {key} = {shortened(path, 80)!r}: {reason}")
-
-    def text(self) -> str:
-        """Return the guess as TOML."""
-        parts = [
-            "# Guessed from the data: read it, and see what is missing in docs/descriptions.md."
-        ]
-        for section, keys in self.sections.items():
-            parts.append(f"\n[{section}]")
-            parts += [f"{_quoted_key(key)} = {json.dumps(path)}" for key, path in keys.items()]
-        return "\n".join(parts) + "\n"
+    section: str
+    key: str
+    value: str
+    reason: str
 
 
-def guess(folder: Path, name: str) -> Guess:
-    """Return a description of a file. Raises `DataError` if it finds no questions with answers."""
-    made = Guess()
-    made.add("files", "test", name, "the file of --from")
-    at, rows = _place(folder, name)
-    made.add("rows", "at", at, f"{counted(len(rows), 'row')} with a question and an answer")
+def guesses(folder: Path, name: str) -> Iterator[Guess]:
+    """Yield the guesses about a file, section by section.
+
+    Raises `DataError` if it finds no questions with answers.
+    """
+    at, rows = _best_rows(folder, name)
+    yield Guess("files", "test", name, "the file of --from")
+    number = counted(len(rows), "row")
+    yield Guess("rows", "at", at, f"{number} with a question and an answer")
     fields = list(_fields(rows))
     question = _question(rows, fields)
     answers = _by_name(fields, _ANSWERS)
-    made.add("rows", "question", str(question), "chosen by its name or its texts")
-    made.add("rows", "answers", str(answers), "chosen by its name")
+    yield Guess("rows", "question", str(question), "chosen by its name or its texts")
+    yield Guess("rows", "answers", str(answers), "chosen by its name")
     ids = [path for path in fields if _last(path) in _IDS and _is_unique(rows, path)]
     if ids:
-        made.add("rows", "id", ids[0], "different in each row")
+        yield Guess("rows", "id", ids[0], "different in each row")
     for path, kind, reason in _tables(rows, fields):
-        made.add("table", kind, path, reason)
+        yield Guess("table", kind, path, reason)
     for path in fields:
         values = [value_of(row, path) for row in rows]
         if path not in (question, answers, *ids) and _are_tags(values):
-            made.add("rows.tags", _last(path), path, f"{len(set(values))} different values")
+            yield Guess("rows.tags", _last(path), path, f"{len(set(values))} different values")
     lengths = [len(str(value_of(row, str(answers))).split()) for row in rows]
     if sorted(lengths)[len(lengths) // 2] >= _SENTENCE:
-        made.add("scoring", "metric", "rouge", "most answers are sentences")
-    if "table" not in made.sections:
-        made.lines.append("no table was recognized: add a section [table] that names its field")
-    return made
+        yield Guess("scoring", "metric", "rouge", "most answers are sentences")
 
 
 def write_guess(folder: Path, name: str) -> list[str]:
@@ -87,19 +72,27 @@ def write_guess(folder: Path, name: str) -> list[str]:
 
     Return a line for the user about each guess.
     """
-    made = guess(folder, name)
+    lines, sections = [], dict[str, dict[str, str]]()
+    for section, key, value, reason in guesses(folder, name):
+        lines.append(f"[{section}] {key} = {shortened(value, 80)!r}: {reason}")
+        sections.setdefault(section, {})[_quoted_key(key)] = json.dumps(value)
+    text = "# Guessed from the data: read it, and see what is missing in docs/descriptions.md.\n"
+    for section, values in sections.items():
+        text += f"\n[{section}]\n" + "".join(f"{key} = {values[key]}\n" for key in values)
+    if "table" not in sections:
+        lines.append("no table was recognized: add a section [table] that names its field")
     path = folder / "tablebench.toml"
     try:
         with path.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(made.text())
+            stream.write(text)
     except FileExistsError:
         raise DataError(f"{path} exists already; remove it, or write into another folder") from None
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
-    return made.lines
+    return lines
 
 
-def _place(folder: Path, name: str) -> tuple[str, list[Row]]:
+def _best_rows(folder: Path, name: str) -> tuple[str, list[Row]]:
     """Return the path with most usable rows, and the first rows there. Raises `DataError`."""
     best: tuple[str, list[Row]] = ("", [])
     for at in _PLACES:

@@ -243,7 +243,7 @@ class DescribedTables:
         """Remarks for the user on how table files were read."""
         return self._files.notes
 
-    def place(self, row: Row) -> str | None:
+    def name(self, row: Row) -> str | None:
         """Return the name of a row's table, without reading the table; None if it has no name."""
         section = self._section
         path = section.named_by or section.file

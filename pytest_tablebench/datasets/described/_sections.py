@@ -68,14 +68,14 @@ class SectionReader:
         self.mistakes: list[Mistake] = []
         self._lines = _lines_of(text)
 
-    def add(self, place: tuple[str, ...], message: str) -> None:
-        """Add a mistake at `place`: the names of the sections, outermost first, and the key."""
-        while place and place not in self._lines:
-            place = place[:-1]
-        self.mistakes.append(Mistake(self._lines.get(place), message))
+    def add(self, keys: tuple[str, ...], message: str) -> None:
+        """Add a mistake at `keys`: the names of the sections, outermost first, and the key."""
+        while keys and keys not in self._lines:
+            keys = keys[:-1]
+        self.mistakes.append(Mistake(self._lines.get(keys), message))
 
     def section(
-        self, kind: type[Section], content: Mapping[str, Any], place: tuple[str, ...] = ()
+        self, kind: type[Section], content: Mapping[str, Any], keys: tuple[str, ...] = ()
     ) -> Section:
         """Return a section; a value of the wrong type is a mistake and leaves the default."""
         fields_by_key = _fields(kind)
@@ -84,37 +84,37 @@ class SectionReader:
             if key not in fields_by_key:
                 label = shortened(key, 60)
                 hint = known_names(key, fields_by_key)
-                self.add((*place, key), f"unknown key {label!r}; {hint}")
+                self.add((*keys, key), f"unknown key {label!r}; {hint}")
                 continue
-            read = self._value(fields_by_key[key][1], value, (*place, key))
+            read = self._value(fields_by_key[key][1], value, (*keys, key))
             if read is not None:
                 values[key] = read
         for name, (field, _) in fields_by_key.items():
             is_required = field.default is MISSING and field.default_factory is MISSING
             if is_required and not values.get(name):
                 if not content.get(name):
-                    self.add(place, f"{name} is missing")
+                    self.add(keys, f"{name} is missing")
                 values[name] = ""
         return kind(**values)
 
-    def _value(self, hint: Any, value: Any, place: tuple[str, ...]) -> Any:
+    def _value(self, hint: Any, value: Any, keys: tuple[str, ...]) -> Any:
         """Return a value converted to a field's type; add a mistake and return None on failure."""
         for part in _parts(hint):
             kind: Any = get_args(part)[1] if get_origin(part) is Mapping else part
             if not (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict)):
                 continue
             if kind is part:
-                return self.section(kind, value, place)
+                return self.section(kind, value, keys)
             if all(isinstance(item, dict) for item in value.values()):
                 sections = value.items()
-                return {name: self.section(kind, item, (*place, name)) for name, item in sections}
+                return {name: self.section(kind, item, (*keys, name)) for name, item in sections}
         for part in _parts(hint):
             if part in _KINDS and _KINDS[part][0](value):
                 return _KINDS[part][1](value)
         kinds = " or ".join(
             _KINDS[part][2] if part in _KINDS else "a section" for part in _parts(hint)
         )
-        self.add(place, f"{place[-1]} must be {kinds}")
+        self.add(keys, f"{keys[-1]} must be {kinds}")
         return None
 
 

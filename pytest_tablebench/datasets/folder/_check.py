@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_tablebench.datasets._dataset import Dataset
@@ -29,6 +30,7 @@ from pytest_tablebench.metrics.typed_numbers import read_quantity
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import SameTable
 from pytest_tablebench.util.names import shortened, unknown_name
 
 _MOST_NOTES = 10
@@ -82,31 +84,23 @@ def check_dataset(
     """
     source = dataset.open(folder)
     questions = source.rows()
-    place = "" if dataset.folder == "." else f"{dataset.folder}/"
-    file = shortened(f"{place}{dataset.question_file}", 120)
+    prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
+    file = shortened(f"{prefix}{dataset.question_file}", 120)
     all_problems = list(source.problems)
-    settings = shortened(f"{place}tablebench.toml", 120)
+    settings = shortened(f"{prefix}tablebench.toml", 120)
     all_problems += [
         Problem(settings, None, *problem) for problem in _of_settings(dataset, names or {})
     ]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
-        label = shortened(f"{place}{name}", 120)
+        label = shortened(f"{prefix}{name}", 120)
         all_problems += [Problem(label, *problem) for problem in of_table(table)]
-    plain_cells: dict[int, set[str]] = {}
-
-    def cells_of(table: Table) -> set[str]:
-        if id(table) not in plain_cells:
-            rows = (table.header, *table.rows)
-            plain_cells[id(table)] = {plain(cell) for row in rows for cell in row}
-        return plain_cells[id(table)]
-
     first_rows: dict[tuple[object, ...], int] = {}
     for question in questions:
         key = (plain(question.text), question.files)
         first = first_rows.setdefault(key, question.number)
         problems = [
-            *_of_question(question, cells_of, names or {}),
+            *_of_question(question, names or {}),
             *_of_wording(question, dataset.perturbations),
         ]
         if first != question.number:
@@ -144,30 +138,28 @@ def check_described(
     `names` has the valid names of each axis, of metrics (`metric`) and of post-processors
     (`chain`).
     """
-    place = dataset.file_name()
-    problems = [Problem(place, None, *problem) for problem in _of_settings(dataset, names)]
+    file = dataset.file_name()
+    problems = [Problem(file, None, *problem) for problem in _of_settings(dataset, names)]
     scoring = dataset.description.scoring
     named = [("metric", "metric", scoring.metric)]
     named += [("chain", "post-processor", name) for name in scoring.chain]
     for field, kind, name in named:
         if name not in names[field]:
-            problems.append(Problem(place, None, field, unknown_name(kind, name, names[field])))
+            problems.append(Problem(file, None, field, unknown_name(kind, name, names[field])))
     try:
         source = dataset.open(folder)
         count = len(source.example_ids(None))
     except TableBenchError as error:
-        problems.append(Problem(place, None, "files", shortened(str(error), 300)))
+        problems.append(Problem(file, None, "files", shortened(str(error), 300)))
         return FolderCheck(tuple(problems), {}, ())
     problems += source.problems
     if not count and not problems:
-        problems.append(Problem(place, None, "rows", "no row is used"))
+        problems.append(Problem(file, None, "rows", "no row is used"))
     return FolderCheck(tuple(problems), {scoring.metric: count}, source.facts.notes)
 
 
 def _of_question(
-    question: FolderQuestion,
-    cells_of: Callable[[Table], set[str]],
-    names: Mapping[str, Collection[str]],
+    question: FolderQuestion, names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for each mistake in a question."""
     metrics, perturbations = names.get("metric", METRICS), names.get("perturbations", PERTURBATIONS)
@@ -187,7 +179,7 @@ def _of_question(
         if name.partition("[")[0] not in perturbations:
             yield "perturbations", unknown_name("perturbation", name, perturbations)
     if question.tables and question.in_table and kind in {"text", "list", "ordered_list"}:
-        yield from _absent(question, cells_of)
+        yield from _absent(question)
     # A question that excludes shuffle_rows asks for a position, not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
     is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
@@ -203,11 +195,15 @@ def _says(text: str, words: str) -> bool:
     return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
-def _absent(
-    question: FolderQuestion, cells_of: Callable[[Table], set[str]]
-) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=64)
+def _plain_cells(key: SameTable) -> frozenset[str]:
+    rows = (key.table.header, *key.table.rows)
+    return frozenset(plain(cell) for row in rows for cell in row)
+
+
+def _absent(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for each answer that is a text but equals no cell."""
-    cells: set[str] = set().union(*map(cells_of, question.tables))
+    cells = frozenset().union(*(_plain_cells(SameTable(table)) for table in question.tables))
     text = plain(question.text)
     for answer in question.answers:
         if plain(answer) in cells or answer_kind([answer]) in {"number", "date"}:
@@ -253,26 +249,26 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     if _WHOLE.search(text):
         return
     named: dict[int, set[str]] = {}
-    for place in range(len(table.header)):
-        values = {plain(cell) for cell in column_of(table, place)}
+    for index in range(len(table.header)):
+        values = {plain(cell) for cell in column_of(table, index)}
         mentioned = {value for value in values if len(value) > 1 and _says(text, value)}
         if mentioned:
-            named[place] = mentioned
+            named[index] = mentioned
     rows = [
         number
         for number, row in enumerate(table.rows)
-        if named and all(plain(row[place]) in values for place, values in named.items())
+        if named and all(plain(row[index]) in values for index, values in named.items())
     ]
     answer = plain(question.answers[0])
-    for place in range(len(table.header)):
-        candidates = {plain(table.rows[number][place]) for number in rows}
-        if place not in named and answer in candidates and len(candidates) > 1:
+    for index in range(len(table.header)):
+        candidates = {plain(table.rows[number][index]) for number in rows}
+        if index not in named and answer in candidates and len(candidates) > 1:
             hits = shortened(" and ".join(sorted(set().union(*named.values()))), 60)
             places = " and ".join(str(number + 2) for number in rows[:3])
             yield (
                 "question",
                 f"fits several rows: {hits!r} is in rows {places} of {question.files[0]}, with "
-                f"different {shortened(str(table.header[place]), 40)!r}; say which row is meant",
+                f"different {shortened(str(table.header[index]), 40)!r}; say which row is meant",
             )
             return
 
@@ -285,8 +281,8 @@ def _of_wording(
     `perturbations` are the dataset's; empty for the defaults.
     """
     allowed = question.perturbations or tuple(perturbations)
-    for perturbation, place in _PLACES.items():
-        match = place.search(question.text) if question.tables else None
+    for perturbation, pattern in _PLACES.items():
+        match = pattern.search(question.text) if question.tables else None
         if match and (not allowed or perturbation in allowed):
             yield (
                 "perturbations",

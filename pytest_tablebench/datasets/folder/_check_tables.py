@@ -80,9 +80,9 @@ def is_number(value: Any) -> bool:
     )
 
 
-def column_of(table: Table, place: int) -> list[Any]:
+def column_of(table: Table, index: int) -> list[Any]:
     """Return the cells of a column that are not blank."""
-    cells = [row[place] for row in table.rows if place < len(row)]
+    cells = [row[index] for row in table.rows if index < len(row)]
     return [cell for cell in cells if plain(cell)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -94,41 +94,30 @@ class FolderDataset(TomlDataset[FolderQuestion]):
         return with_clusters(self.name, usable)
 
     def example(self, row: FolderQuestion) -> Example:
-        """Return the example of a question."""
-        question, tables = row, row.tables
-        if question.title and len(tables) == 1:
-            tables = (replace(tables[0], title=question.title),)
-        names = ["table"] if len(tables) == 1 else [f"table {n + 1}" for n in range(len(tables))]
-        return Example(
-            id=question.id,
-            inputs={"question": question.text, **dict(zip(names, tables, strict=True))},
-            question=question.text,
-            references=question.answers,
-            target=", ".join(question.answers),
-            context={
-                **question.context,
-                **_metric_context(question, tables),
-                "aliases": dict(question.aliases),
-            },
-            tags={"answer": question.context["kind"], **question.tags},
-            metric=question.metric,
-            threshold=question.threshold,
-            has_verdict=self._has_verdict(question),
-            cluster=question.cluster,
-        )
+        """Return the example of a question.
 
-    def _has_verdict(self, question: FolderQuestion) -> bool:
-        """Return whether an answer is right or wrong; free text without facts only has a score.
-
-        With a threshold of the question or of the folder, free text is right or wrong too.
+        Free text without facts has a verdict only if the question or the folder has a threshold.
         """
-        scored_by_words = question.metric is None and question.context["kind"] == "free_text"
-        thresholds = (question.threshold, self.description.defaults.threshold)
-        return not scored_by_words or thresholds != (None, None)
-
-    def key(self, row: FolderQuestion) -> Hashable:
-        """Return the question."""
-        return (row.text,)
+        tables, kind, subtype = row.tables, row.context["kind"], row.tags.get("subtype", "")
+        if row.title and len(tables) == 1:
+            tables = (replace(tables[0], title=row.title),)
+        named = {f"table {number}": table for number, table in enumerate(tables, start=1)}
+        inputs = {"table": tables[0]} if len(tables) == 1 else named
+        for_metric = {"subtype": subtype, "chart_type": subtype} if row.metric else named
+        thresholds = (row.threshold, self.description.defaults.threshold)
+        return Example(
+            id=row.id,
+            inputs={"question": row.text, **inputs},
+            question=row.text,
+            references=row.answers,
+            target=", ".join(row.answers),
+            context={**row.context, "question": row.text, **for_metric, "aliases": {**row.aliases}},
+            tags={"answer": kind, **row.tags},
+            metric=row.metric,
+            threshold=row.threshold,
+            has_verdict=row.metric is not None or kind != "free_text" or thresholds != (None, None),
+            cluster=row.cluster,
+        )
 
     def does_not_apply(self, row: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002 - a format suits any question
         """Return why a question is skipped under a perturbation; None if it is not."""
@@ -156,15 +145,6 @@ class FolderDataset(TomlDataset[FolderQuestion]):
         return PromptParts(instruction, source, self.target_prefix)
 
 
-def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
-    """Return the part of a metric's context that comes from the question, not from its answer."""
-    if question.metric is None:
-        named_tables = {f"table {index}": table for index, table in enumerate(tables, start=1)}
-        return {"question": question.text, **named_tables}
-    subtype = question.tags.get("subtype", "")
-    return {"question": question.text, "subtype": subtype, "chart_type": subtype}
-
-
 QUESTION_FILES = ("questions.csv", "questions.jsonl", "questions.xlsx")
 
 TABLE_FILES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
@@ -179,45 +159,45 @@ def folder_datasets(
     `taken` are the names of other datasets. Raises `SettingsError` for a name that is taken.
     """
     places: dict[str, str] = {}
-    for place in _places(data):
-        dataset = _dataset_in(data, place)
+    for folder in _places(data):
+        dataset = _dataset_in(data, folder)
         name = dataset.name
         if name in places or name in taken:
             other = f"{places[name]} and " if name in places else ""
             both = "have the same name" if other else "has the name of a built-in dataset"
             raise SettingsError(
-                f"{data}: {other}{place} {both}, {name}; set "
+                f"{data}: {other}{folder} {both}, {name}; set "
                 f'another one in {SETTINGS_FILE}: name = "..."'
             )
-        places[name] = place
+        places[name] = folder
         yield dataset
 
 
-def open_folder(data: Path, place: str) -> FolderDataset:
-    """Return the dataset in the folder `place` of `data`; "." is `data` itself.
+def open_folder(folder: Path) -> FolderDataset:
+    """Return the dataset in a folder.
 
     Raises `DataError` for a described dataset, which has no question file of the folder format.
     """
-    dataset = _dataset_in(data, place)
+    dataset = _dataset_in(folder, ".")
     if not isinstance(dataset, FolderDataset):
-        raise DataError(f"{data / place}: {SETTINGS_FILE} describes rows, not your own questions")
+        raise DataError(f"{folder}: {SETTINGS_FILE} describes rows, not your own questions")
     return dataset
 
 
-def _dataset_in(data: Path, place: str) -> FolderDataset | DescribedDataset:
-    folder = data / place
-    folder_name = real_path(folder).name if place == "." else place
+def _dataset_in(data: Path, folder_name: str) -> FolderDataset | DescribedDataset:
+    folder = data / folder_name
+    default = real_path(folder).name if folder_name == "." else folder_name
     description, mistakes = read_description(folder)
-    name = _dataset_name(description.name or folder_name)
+    name = _dataset_name(description.name or default)
     problems = [(SETTINGS_FILE, mistake.text) for mistake in mistakes]
     if description.files is not None or description.rows is not None:
-        return DescribedDataset(description, name, place, problems, is_own=True)
+        return DescribedDataset(description, name, folder_name, problems, is_own=True)
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     if not problems and not files:
         problems.append(("", f"no questions: it needs one of {', '.join(QUESTION_FILES)}"))
     elif not problems and len(files) > 1:
         problems.append(("", f"has {' and '.join(files)}; keep one of them"))
-    dataset = FolderDataset(description, name, place, problems, is_own=True)
+    dataset = FolderDataset(description, name, folder_name, problems, is_own=True)
     dataset.question_file = files[0] if files else QUESTION_FILES[0]
     return dataset
 
@@ -227,7 +207,7 @@ def _places(data: Path) -> list[str]:
         below = sorted(entry.name for entry in data.iterdir() if not entry.name.startswith("."))
     except OSError:  # the data folder does not exist
         return []
-    return [place for place in [".", *below] if _is_dataset(data / place)]
+    return [name for name in [".", *below] if _is_dataset(data / name)]
 
 
 def has_tables_alone(folder: Path) -> bool:

@@ -177,8 +177,8 @@ class FolderTables:
         if written not in self._contents:
             try:
                 self._contents[written] = self._table(written)
-            except DataError as error:
-                self._contents[written] = str(error)
+            except (DataError, TableError) as error:
+                self._contents[written] = str(_named(split_sheet(written)[0], error))
         content = self._contents[written]
         if isinstance(content, str):
             raise DataError(content)
@@ -207,11 +207,8 @@ class FolderTables:
             if unused:
                 names = ", ".join(repr(shortened(sheet, 40)) for sheet in unused[:3])
                 more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
-                self.notes.append(
-                    f"{shortened(name, 80)}: no question names the sheets {names}{more}"
-                    if len(unused) > 1
-                    else f"{shortened(name, 80)}: no question names the sheet {names}"
-                )
+                noun = "sheets" if len(unused) > 1 else "sheet"
+                self._note(name, [f"no question names the {noun} {names}{more}"])
 
     def _workbook(self, written: str, name: str, sheet: str, path: Path) -> Table:
         named, visible = self._sheets.setdefault(name, (set(), set()))
@@ -245,22 +242,15 @@ class FolderTables:
                 f"{shortened(name, 80)}: only a workbook has sheets; leave out "
                 f"{shortened(f'#{sheet}', 40)!r}, or choose a table {place_of(written)}"
             )
-        if kind in {".csv", ".tsv", ".html", ".htm"}:
-            text = self.text(name)
-            try:
-                read = self._page if kind in {".html", ".htm"} else self._delimited
-                return read(written, text)
-            except (DataError, TableError) as error:
-                raise _named(name, error) from None
+        if kind in {".html", ".htm"}:
+            return self._page(written, self.text(name))
+        if kind in {".csv", ".tsv"}:
+            return self._delimited(written, self.text(name))
         path = self.path(name)
-        try:
-            if path.stat().st_size > MOST_BYTES:
-                raise DataError(f"larger than {MOST_BYTES >> 20} MB")
-            table = (
-                _parquet(path) if kind == ".parquet" else self._workbook(written, name, sheet, path)
-            )
-        except (DataError, TableError) as error:
-            raise _named(name, error) from None
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"larger than {MOST_BYTES >> 20} MB")
+        is_parquet = kind == ".parquet"
+        table = _parquet(path) if is_parquet else self._workbook(written, name, sheet, path)
         self.files.add(name)
         return table
 

@@ -83,12 +83,12 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
     """
     formulas = _look_over(path)
     try:
-        data, name, place = read_workbook_bytes(path)
+        data, name, origin = read_workbook_bytes(path)
         try:
-            book, has_values_only = open_workbook(data, place)
+            book, has_values_only = open_workbook(data, origin)
         except LargeWorkbookError:
-            return _large_sheet(data, sheet or "", formulas, place, name)
-        chosen = choose_sheet(book, 0 if sheet is None else sheet, place)
+            return _large_sheet(data, sheet or "", formulas, origin, name)
+        chosen = choose_sheet(book, 0 if sheet is None else sheet, origin)
         sheets = chosen.parent.worksheets if chosen.parent else [chosen]
         chosen_sheets = [each for each in sheets if include_hidden or each.sheet_state == "visible"]
         if chosen not in chosen_sheets and (sheet is not None or not chosen_sheets):
@@ -97,13 +97,13 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
                 f"include_hidden = true in tablebench.toml"
             )
         chosen = chosen if chosen in chosen_sheets else chosen_sheets[0]
-        where = f"{place}, sheet {chosen.title!r}"
+        where = f"{origin}, sheet {chosen.title!r}"
         if formulas.exist and not has_values_only:
             _require_values(data, chosen)
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
             table = flat_sheet(Table, chosen, where, name)
-            places = [place for place, _ in sheet_values(chosen)]
+            places = [position for position, _ in sheet_values(chosen)]
             first = min(line for line, _ in places), min(column for _, column in places)
         except MergedCellsError:
             table = layout.to_table(sheet_grid(chosen, where, name), Table)
@@ -179,11 +179,11 @@ def sheet_names(path: Path) -> list[str]:
     """Return the names of a workbook's visible sheets. Raises `DataError`."""
     _look_over(path)
     try:
-        data, _, place = read_workbook_bytes(path)
+        data, _, origin = read_workbook_bytes(path)
         try:
-            book, _ = open_workbook(data, place)
+            book, _ = open_workbook(data, origin)
         except LargeWorkbookError:
-            read = stored_rows(data, "", place)
+            read = stored_rows(data, "", origin)
             return [read.sheet, *read.others]
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None

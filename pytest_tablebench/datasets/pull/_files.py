@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from pytest_tablebench.datasets.files import PULL_BUSY, PULL_RECORD, inside, read_json
+from pytest_tablebench.datasets.files import PULL_BUSY, PULL_RECORD, inside, pull_record, read_json
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, is_pattern, matches
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
@@ -89,11 +89,8 @@ def read_lock(folder: Path, upstream: Upstream) -> Lock | None:
 
 def recorded_source(folder: Path) -> str | None:
     """Return the page of the source of a folder's files, or None if it has no files yet."""
-    path = folder / PULL_RECORD
-    content = read_json(path) if path.exists() else None
-    if not isinstance(content, dict) or not content.get("files"):
-        return None
-    return str(content.get("source"))
+    record = pull_record(folder)
+    return str(record.get("source")) if record.get("files") else None
 
 
 def _parse(content: dict[str, Any]) -> Lock | None:
@@ -167,9 +164,7 @@ MAX_NAME = 500
 """Most characters of the path of a required file."""
 
 
-def unpack(
-    archive: Path, chosen: Sequence[File], into: Path, *, max_bytes: int = MAX_UNPACKED
-) -> tuple[list[str], str | None]:
+def unpack(archive: Path, chosen: Sequence[File], into: Path) -> tuple[list[str], str | None]:
     """Write the chosen files of a gzipped tarball below `into`.
 
     The archive's top folder is dropped from all names. A chosen file must be an ordinary file
@@ -182,7 +177,7 @@ def unpack(
     names: set[str] = set()
     try:
         with _Unpacked(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
-            for member in _members(archive, stream, tar, max_bytes):
+            for member in _members(archive, stream, tar):
                 name = member.name.partition("/")[2]
                 if member.isdir() or not any(matches(name, file.path) for file in chosen):
                     continue
@@ -193,7 +188,7 @@ def unpack(
                 stream.budget = member.size
                 _write(tar, member, inside(into, name))
             comment = tar.pax_headers.get("comment", "")
-            stream.budget = max_bytes
+            stream.budget = MAX_UNPACKED
             while stream.read(CHUNK):  # to the end, where the checksum is
                 pass
     except (
@@ -227,9 +222,7 @@ class _Unpacked(gzip.GzipFile):
         return super().read(size)
 
 
-def _members(
-    archive: Path, stream: _Unpacked, tar: tarfile.TarFile, max_bytes: int
-) -> Iterator[tarfile.TarInfo]:
+def _members(archive: Path, stream: _Unpacked, tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """Yield the entries of an archive one at a time, and check that their sizes are bounded."""
     count = 0
     while True:
@@ -243,7 +236,7 @@ def _members(
             raise DataError(f"{archive}: contains more entries or fields than any dataset")
         if member.size < 0:
             raise tarfile.ReadError("an entry has a negative size")
-        if member.offset_data + member.size > max_bytes:
+        if member.offset_data + member.size > MAX_UNPACKED:
             raise DataError(f"{archive}: unpacks to more than any dataset contains")
         yield member
 

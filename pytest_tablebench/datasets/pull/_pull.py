@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
-from pytest_tablebench.datasets import built_in_datasets
 from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.datasets.files import PULL_RECORD, file_digest, inside
 from pytest_tablebench.datasets.pull._files import (
@@ -26,7 +24,6 @@ from pytest_tablebench.datasets.pull._files import (
 )
 from pytest_tablebench.datasets.pull._servers import FileServer, Hub, ModelScope
 from pytest_tablebench.datasets.pull._transfer import (
-    MAX_BYTES,
     NoAccess,
     NotThere,
     Remote,
@@ -63,7 +60,14 @@ class SourcePull:
             )
             return
         if lock is None:
-            lock = self._new_lock()
+            lock = Lock(
+                source=self.upstream.home,
+                revision=self.upstream.revision,
+                pinned=self.upstream.pinned,
+                licence=asdict(self.upstream.licence),
+                endpoint=self.endpoint,
+                time=datetime.now(UTC).isoformat(timespec="seconds"),
+            )
         self._record_manual_files(lock)
         self._announce()
         if self.upstream.host == "github_archive":
@@ -77,16 +81,6 @@ class SourcePull:
 
     def _say(self, text: str) -> None:
         self.say(f"{self.upstream.name}: {text}")
-
-    def _new_lock(self) -> Lock:
-        return Lock(
-            source=self.upstream.home,
-            revision=self.upstream.revision,
-            pinned=self.upstream.pinned,
-            licence=asdict(self.upstream.licence),
-            endpoint=self.endpoint,
-            time=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
 
     def _intact(self, lock: Lock) -> bool:
         """Return whether all recorded files are unchanged; print the names of others."""
@@ -262,22 +256,14 @@ def known_sources(datasets: Iterable[Dataset]) -> dict[str, Upstream]:
     return upstreams
 
 
-UPSTREAM: Mapping[str, Upstream] = known_sources(built_in_datasets())
-"""The sources of the built-in datasets, by name."""
-
-
-def sources(
-    names: Iterable[str], upstreams: Mapping[str, Upstream] | None = None
-) -> tuple[Upstream, ...]:
+def sources(names: Iterable[str], upstreams: Mapping[str, Upstream]) -> tuple[Upstream, ...]:
     """Return the sources of datasets, each once; `names` are datasets or sources.
 
-    `upstreams` contains all sources by name; None for the sources of the built-in datasets. Raises
-    `SettingsError`, with the nearest names, for an unknown name.
+    `upstreams` contains all sources by name. Raises `SettingsError`, with the nearest names, for an
+    unknown name.
     """
     by_name = {
-        name: source
-        for source in (UPSTREAM if upstreams is None else upstreams).values()
-        for name in (source.name, *source.serves)
+        name: source for source in upstreams.values() for name in (source.name, *source.serves)
     }
     chosen: dict[str, Upstream] = {}
     for name in names:
@@ -292,11 +278,9 @@ def pull(
     data: Path,
     *,
     say: Say,
-    upstreams: Mapping[str, Upstream] | None = None,
-    servers: Mapping[str, str] = MappingProxyType({}),
+    upstreams: Mapping[str, Upstream],
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
-    max_bytes: int = MAX_BYTES,
 ) -> None:
     """Fetch the missing files of some datasets into `data/<source>/`.
 
@@ -305,18 +289,16 @@ def pull(
         data: the data folder; created if missing.
         say: shows a line of text.
         upstreams: see `sources`.
-        servers: other addresses of `SERVERS`, by name; they override the environment.
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
-        max_bytes: the largest file accepted.
 
     Raises `SettingsError` for an unknown name before it fetches anything. Raises `DataError` if a
     source failed, after it tried the others.
     """
     chosen = sources(names, upstreams)
-    endpoints = {name: _endpoint(servers.get(name), *default) for name, default in SERVERS.items()}
+    endpoints = {name: _endpoint(*default) for name, default in SERVERS.items()}
     failures: list[str] = []
-    transfer = Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes)
+    transfer = Transfer(sleep, bar)
     for upstream in chosen:
         folder = data / upstream.name
         pulls = [
@@ -357,8 +339,8 @@ def _pull_first(pulls: Sequence[SourcePull], folder: Path, say: Say) -> None:
             return
 
 
-def _endpoint(setting: str | None, default: str, variable: str) -> str:
-    address = (setting or os.environ.get(variable) or default).rstrip("/")
+def _endpoint(default: str, variable: str) -> str:
+    address = (os.environ.get(variable) or default).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise SettingsError(
             f"{variable} takes an address such as {default}, not {shortened(address, 80)!r}"

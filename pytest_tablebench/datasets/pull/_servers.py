@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import quote, urlencode
@@ -80,18 +82,24 @@ class Hub(FileServer):
         if constants.HF_HUB_OFFLINE:
             raise DataError(f"{url}: not requested, because HF_HUB_OFFLINE is set")
         body = self.transfer.read(Remote(url, _headers()))
-        try:
+        with _answer_of("Hugging Face", url):
             info = DatasetInfo(**parsed_json(body))  # type: ignore[no-untyped-call]
             digests = {
                 checked_name(file.rfilename): hex_digest(file.lfs.sha256, 64) if file.lfs else None
                 for file in info.siblings or ()
             }
             return hex_digest(self.revision, 40) or hex_digest(info.sha or "", 40), digests
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            kind = type(error).__name__
-            raise DataError(
-                f"{url}: the server does not answer as Hugging Face does ({kind})"
-            ) from None
+
+
+@contextmanager
+def _answer_of(service: str, url: str) -> Iterator[None]:
+    """Raise `DataError` if the block cannot read a service's answer."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        kind = type(error).__name__
+        message = f"{url}: the server does not answer as {service} does ({kind})"
+        raise DataError(message) from None
 
 
 def checked_name(path: str) -> str:
@@ -152,16 +160,11 @@ class ModelScope(FileServer):
         listing = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo/tree"
         url = f"{listing}?{urlencode(query)}"
         body = self.transfer.read(Remote(url))
-        try:
+        with _answer_of("ModelScope", url):
             entries = parsed_json(body)["Data"]["Files"] or []
             self._digests |= {
                 checked_name(entry["Path"]): hex_digest(str(entry.get("Sha256")).lower(), 64)
                 for entry in entries
                 if entry["Type"] != "tree"
             }
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            kind = type(error).__name__
-            raise DataError(
-                f"{url}: the server does not answer as ModelScope does ({kind})"
-            ) from None
-        return len(entries)
+            return len(entries)

@@ -150,12 +150,10 @@ class Transfer:
     Arguments:
         sleep: waits between attempts, for a number of seconds.
         bar: whether to draw progress bars; None draws them on a terminal only.
-        max_bytes: the largest file accepted.
     """
 
     sleep: Callable[[float], None] = time.sleep
     bar: bool | None = None
-    max_bytes: int = MAX_BYTES
 
     def read(self, remote: Remote) -> bytes:
         """Return the body of a short response. Raises `DataError`, naming the address."""
@@ -218,7 +216,7 @@ class Transfer:
             if stream.tell():
                 ranges = {"Range": f"bytes={stream.tell()}-", "If-Range": etag}
                 remote = replace(remote, headers={**remote.headers, **ranges})
-            _download(_PartWriter(stream, remote, subject, self.max_bytes, target, bar), end)
+            _download(_PartWriter(stream, remote, subject, MAX_BYTES, target, bar), end)
             os.fsync(stream.fileno())
 
     def _retry(self, attempt: Callable[[], T], subject: str, length: Callable[[], int]) -> T:

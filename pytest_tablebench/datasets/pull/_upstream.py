@@ -115,19 +115,19 @@ def matches(path: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, ...]:
+def chosen(upstream: Upstream, paths: Sequence[str], listing: str) -> tuple[File, ...]:
     """Return the source's files, with each pattern replaced by the matching paths of a listing.
 
-    Raises `DataError`, naming `place`, if a file that is not optional is missing or all are.
+    Raises `DataError`, naming `listing`, if a file that is not optional is missing or all are.
     """
     files: list[File] = []
     for file in upstream.files:
         matching = [path for path in sorted(paths) if matches(path, file.path)]
         if not matching and not file.optional:
-            raise DataError(f"{place} has no {file.path}")
+            raise DataError(f"{listing} has no {file.path}")
         files += [replace(file, path=path, optional=False) for path in matching]
     if not files:
-        raise DataError(f"{place} has none of the files of {upstream.name}")
+        raise DataError(f"{listing} has none of the files of {upstream.name}")
     return tuple(files)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -145,10 +145,6 @@ class RealHit(FileDataset[RealHitQuestion], section="realhitbench"):
             target=row.answer,
             tags=row.tags,
         )
-
-    def key(self, row: RealHitQuestion) -> Hashable:
-        """Return the question."""
-        return (row.text,)
 
     def stratum(self, row: RealHitQuestion) -> Stratum | None:
         """Return the stratum: sub-type and structure as its tags, and the table's file."""

@@ -105,7 +105,8 @@ class Tables:
 
     def measure(self, stems: Iterable[str]) -> None:
         """Set the tables among which the percentile of a table's size is computed."""
-        self._sizes = sorted(size for stem in stems if (size := self._size(stem)) is not None)
+        paths = map(self._measured, stems)
+        self._sizes = sorted(path.stat().st_size for path in paths if path is not None)
 
     def _measured(self, stem: str) -> Path | None:
         try:
@@ -114,18 +115,15 @@ class Tables:
         except DataError:
             return None
 
-    def _size(self, stem: str) -> int | None:
-        path = self._measured(stem)
-        return None if path is None else path.stat().st_size
-
     def _tags(self, stem: str) -> dict[str, str]:
         """Return a table's tags: its quarter by file size, and its range of tokens.
 
         Both are measured on the first of its files in LaTeX, CSV and HTML.
         """
-        path, size = self._measured(stem), self._size(stem)
-        if path is None or size is None or not self._sizes:
+        path = self._measured(stem)
+        if path is None or not self._sizes:
             return {}
+        size = path.stat().st_size
         quarter = min(3, 4 * bisect_left(self._sizes, size) // len(self._sizes))
         # A token is at least one byte, so tokens of small files need no count.
         tokens = size if size < _TOKENS[0] else count_tokens(path.read_bytes())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset, sections
-from pytest_tablebench.datasets.files import QuestionRow
+from pytest_tablebench.datasets._example import Example, Stratum
+from pytest_tablebench.datasets._file_dataset import FileDataset, R, sections
 from pytest_tablebench.datasets.torr import SKILLS
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
+from pytest_tablebench.tables.table import Table
 
 CLOSING = (
     "What follows are examples of inputs with their outputs. Read them to work out how an output "
@@ -39,8 +41,48 @@ class ToRR(FileDataset[R]):
         return dict(zip(("task", "domain", *SKILLS), facts, strict=False))
 
 
-class ToRRRows(ToRR[QuestionRow], RowDataset):
-    """A ToRR dataset whose rows ask about one table each."""
+@dataclass(frozen=True)
+class QuestionRow:
+    """A usable row with a question about one table.
+
+    Arguments:
+        text: the question, statement or caption.
+        answer: the reference; a demonstration shows it as its answer.
+        table: makes the table, which may be expensive.
+        table_name: the name of the table if several rows share it; a sample is spread over them.
+        number: the number of the row in its file.
+    """
+
+    id: str
+    text: str
+    answer: str
+    table: Callable[[], Table]
+    table_name: str | None = None
+    number: int | None = None
+
+
+class ToRRRows(ToRR[QuestionRow]):
+    """A dataset whose rows ask about one table each; the text is the input `text_name`."""
+
+    text_name = "question"
+
+    def example(self, row: QuestionRow) -> Example:
+        """Make the example of a row."""
+        return Example(
+            id=row.id,
+            inputs={"table": row.table(), self.text_name: row.text},
+            question=row.text,
+            references=(row.answer,),
+            target=row.answer,
+        )
+
+    def key(self, row: QuestionRow) -> Hashable:
+        """Return the text."""
+        return (row.text,)
+
+    def stratum(self, row: QuestionRow) -> Stratum | None:
+        """Return a stratum with the table's name, or None if the row has none."""
+        return None if row.table_name is None else Stratum((), row.table_name)
 
 
 class ToRRTexts(ToRRRows):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._source import Problem
 from pytest_tablebench.datasets.files import (
     BadRowError,
@@ -21,6 +22,7 @@ from pytest_tablebench.datasets.files import (
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import shortened
 
@@ -42,20 +44,6 @@ _DESCRIPTIONS = {
 _OTHER_INSTRUCTIONS = ("TCoT", "SCoT", "PoT")
 
 
-@dataclass(frozen=True)
-class TableBenchRow:
-    """One question; `chart_type` is the kind of chart it asks for, or "" if it asks for none."""
-
-    number: int
-    id: str
-    qsubtype: str
-    question: str
-    answer: str
-    table: Table
-    formatter: str | None
-    chart_type: str = ""
-
-
 @dataclass
 class Version:
     """One file, read for one kind of question.
@@ -66,7 +54,7 @@ class Version:
 
     file: str
     schema: Schema
-    rows: list[TableBenchRow | None]
+    rows: list[Example | None]
     problems: list[Problem]
     notes: list[str] = field(default_factory=list)
 
@@ -208,29 +196,36 @@ def _one_instruction(
 
 def _row(
     number: int, record: dict[str, Any], version: Version, seen: Counter[str]
-) -> TableBenchRow | None:
+) -> Example | None:
+    """Return the example of a record, or None if the record is unusable.
+
+    The input `answer_formatter` is "" if the version does not describe the form of answers.
+    """
     try:
         row_id = text_field(record, "id")
         seen[row_id] += 1
         # Two questions about one table may have the same id. Both are kept.
         count = seen[row_id]
-        return TableBenchRow(
-            number,
-            row_id if count == 1 else f"{row_id}-{count}",
-            text_field(record, "qsubtype"),
-            text_field(record, "question"),
-            text_field(record, "answer"),
-            _table(record.get("table"), row_id),
-            _formatter(record, version.schema),
-            text_field(record, "chart_type") if record["qtype"] == CHARTS else "",
-        )
+        tags = {"type": text_field(record, "qsubtype")}
+        question, answer = text_field(record, "question"), text_field(record, "answer")
+        table = _table(record.get("table"), row_id)
+        inputs = {"table": table, "question": question}
+        context: dict[str, Any] = {}
+        form = _formatter(record, version.schema)
+        if record["qtype"] == CHARTS:
+            tags["chart"] = text_field(record, "chart_type")
+            context = {"chart_type": tags["chart"], "table": TableFile(table)}
+        else:
+            inputs["answer_formatter"] = form
+        name = row_id if count == 1 else f"{row_id}-{count}"
+        return Example(name, inputs, question, (answer,), answer, context, tags)
     except BadRowError as error:
         version.problems.append(Problem(version.file, number, error.field, str(error)))
         return None
 
 
-def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
-    """Return upstream's description of the answer's form, or None if the version has none.
+def _formatter(record: dict[str, Any], schema: Schema) -> str:
+    """Return upstream's description of the answer's form, or "" if the version has none.
 
     In `instruction`, two empty lines separate the parts, and the description is the second part.
     """
@@ -241,7 +236,7 @@ def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
         if len(parts) < 3 or not parts[1].strip():
             raise BadRowError("instruction", "has no part that describes the form of the answer")
         return parts[1]
-    return None
+    return ""
 
 
 def _table(value: Any, name: str) -> Table:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,24 +19,11 @@ _INDENT = "\n" + " " * 16
 """The published prompt contains the indentation of its source code in every line but the first."""
 
 
-@dataclass(frozen=True)
-class _FinQARow:
-    id: str
-    before: str
-    table: Table
-    after: str
-    question: str
-    program: str
-    answer: str
-    exe_ans: float | str
-    document: str
+def _example(entry: Any, *, whole: bool) -> Example | None:
+    """Return a row's example, or None if its table has only a header. Raises `BadRowError`.
 
-
-def _row(entry: Any, *, whole: bool) -> _FinQARow | None:
-    """Return a row, or None if its table has only a header. Raises `BadRowError`.
-
-    With `whole` the row has all of the report's text, otherwise the first piece before the table
-    and the first piece after it.
+    With `whole` it has all of the report's text, otherwise the first piece before the table and the
+    first piece after it.
     """
     text = _all_of if whole else _first
     example_id = text_field(entry, "id")
@@ -46,17 +33,20 @@ def _row(entry: Any, *, whole: bool) -> _FinQARow | None:
     qa = entry.get("qa")
     if not isinstance(qa, dict):
         raise BadRowError("qa", "is missing" if qa is None else "must be an object")
-    return _FinQARow(
+    table = Table(tuple(lines[0]), tuple(map(tuple, lines[1:])), name=example_id)
+    before, after = text(entry, "pre_text"), text(entry, "post_text")
+    question, program = text_field(qa, "question"), text_field(qa, "program")
+    answer = text_field(qa, "answer", may_be_empty=True)
+    return Example(
         id=example_id,
-        before=text(entry, "pre_text"),
-        table=Table(tuple(lines[0]), tuple(map(tuple, lines[1:])), name=example_id),
-        after=text(entry, "post_text"),
-        question=text_field(qa, "question"),
-        program=text_field(qa, "program"),
-        answer=text_field(qa, "answer", may_be_empty=True),
-        exe_ans=_result(qa.get("exe_ans")),
+        inputs={"pre_text": before, "table": table, "post_text": after, "question": question},
+        question=question,
+        references=(program,),
+        target=program,
+        # Programs run on the report's table, even if the prompt shows a rearranged one.
+        context={"table": table, "answer": answer, "exe_ans": _result(qa.get("exe_ans"))},
         # A page of a report. An id consists of the page and the number of the question.
-        document=entry.get("filename") or example_id.rpartition("-")[0] or example_id,
+        cluster=entry.get("filename") or example_id.rpartition("-")[0] or example_id,
     )
 
 
@@ -98,7 +88,7 @@ def _result(value: Any) -> float | str:
     return value
 
 
-class FinQA(ToRR[_FinQARow], section="finqa"):
+class FinQA(ToRR[Example], section="finqa"):
     """FinQA: a program that computes the answer from a report; five demonstrations.
 
     The published recipe shows the first piece of text before and after the table. With `whole` the
@@ -127,37 +117,15 @@ class FinQA(ToRR[_FinQARow], section="finqa"):
         )
         self.answer_forms = {"printed": value, "box": value}
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_FinQARow]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[Example]:
         """Yield the rows whose table has more than a header; read the large file only as needed."""
-        items, build = json_items(opened.folder / files[0]), partial(_row, whole=self._whole)
+        items, build = json_items(opened.folder / files[0]), partial(_example, whole=self._whole)
         return opened.usable(files[0], items, build, most=SOURCE_LIMIT)
-
-    def example(self, row: _FinQARow) -> Example:
-        """Make the example of a row."""
-        return Example(
-            id=row.id,
-            inputs={
-                "pre_text": row.before,
-                "table": row.table,
-                "post_text": row.after,
-                "question": row.question,
-            },
-            question=row.question,
-            references=(row.program,),
-            target=row.program,
-            # Programs run on the report's table, even if the prompt shows a rearranged one.
-            context={"table": row.table, "answer": row.answer, "exe_ans": row.exe_ans},
-            cluster=row.document,
-        )
 
     def _value_prompt(self, example: Example, render: Render) -> PromptParts:
         parts = self.prompt(example, render)
         instruction = self.value_instruction + CLOSING
         return replace(parts, instruction=instruction, reference_instruction=None)
-
-    def key(self, row: _FinQARow) -> Hashable:
-        """Return the texts before and after the table, and the question."""
-        return (row.before, row.after, row.question)
 
 
 DATASETS = (FinQA(), FinQA(whole=True))

@@ -10,8 +10,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets.files import BadRowError, QuestionRow, cells, text_field
-from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRTexts
+from pytest_tablebench.datasets.files import BadRowError, cells, text_field
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, QuestionRow, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
 KEY = "table_id_paper"
@@ -125,8 +125,8 @@ def _query_row(item: Any) -> QuestionRow:
     )
     # Upstream's id of the table. Without an id, the stratum uses the table's content.
     table_id = table.get("table_id")
-    place = table_id if isinstance(table_id, str) and table_id else None
-    return QuestionRow(text_field(item, "example_id"), query, summary, make, place)
+    table_name = table_id if isinstance(table_id, str) and table_id else None
+    return QuestionRow(text_field(item, "example_id"), query, summary, make, table_name)
 
 
 NAMES, VALUES = "table_column_names", "table_content_values"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,11 +16,9 @@ from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.torr._common import ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import (
     CHARTS,
-    TableBenchRow,
     find_version,
     other_versions,
 )
-from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.seeds import seeded_random
 
 _SPLITS = ("train", "validation", "test")
@@ -32,18 +31,18 @@ def split_lottery(count: int) -> list[str]:
     return [draw.choices(_SPLITS, weights=_SHARES)[0] for _ in range(count)]
 
 
-class _AnyTableBench(FileDataset[TableBenchRow]):
+class _AnyTableBench(FileDataset[Example]):
     """A kind of TableBench's questions; the kinds read the same files."""
 
     qtype: str
     is_split = True
 
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Example]:
         """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
         version = find_version(folder, self.qtype, fetch=self.fetch)
         count, file = len(version.rows), folder / version.file
         splits = split_lottery(count) if self.is_split else ["test"] * count
-        rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}
+        rows: dict[str, list[Example]] = {name: [] for name in _SPLITS}
         for row, split in zip(version.rows, splits, strict=True):
             if row is not None:
                 rows[split].append(row)
@@ -57,7 +56,7 @@ class _AnyTableBench(FileDataset[TableBenchRow]):
         )
 
 
-class TableBench(_AnyTableBench, ToRR[TableBenchRow], section="tablebench"):
+class TableBench(_AnyTableBench, ToRR[Example], section="tablebench"):
     """One kind of TableBench's questions: short answers, five demonstrations.
 
     Upstream has only one split, so a seeded lottery selects a fifth of the questions for
@@ -81,31 +80,14 @@ class TableBench(_AnyTableBench, ToRR[TableBenchRow], section="tablebench"):
         for version in other_versions(folder, self.qtype, fetch=self.fetch):
             for row in version.rows:
                 if row is not None:
-                    yield OtherGold(version.file, row.id, row.question, (row.answer,))
+                    yield OtherGold(version.file, row.id, row.question, row.references)
 
-    def example(self, row: TableBenchRow) -> Example:
-        """Make the example of a row."""
-        return Example(
-            id=row.id,
-            inputs={
-                "table": row.table,
-                "question": row.question,
-                "answer_formatter": self._form(row),
-            },
-            question=row.question,
-            references=(row.answer,),
-            target=row.answer,
-            tags={"type": row.qsubtype},
-        )
-
-    def key(self, row: TableBenchRow) -> Hashable:
-        """Return the question and the form of its answer."""
-        return (row.question, self._form(row))
-
-    def _form(self, row: TableBenchRow) -> str:
-        if row.formatter is not None:
-            return row.formatter
-        return self.formats.get(row.qsubtype, self.formats[""])
+    def example(self, row: Example) -> Example:
+        """Return the row; without a form of answers, it gets the one of its sub-type."""
+        if row.inputs["answer_formatter"]:
+            return row
+        form = self.formats.get(row.tags["type"], self.formats[""])
+        return replace(row, inputs={**row.inputs, "answer_formatter": form})
 
 
 class TableBenchCharts(_AnyTableBench, section="tablebench_viz"):
@@ -120,22 +102,6 @@ class TableBenchCharts(_AnyTableBench, section="tablebench_viz"):
     answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType(
         dict.fromkeys(("line", "object", "printed", "box"), AnswerForm(judged="reply"))
     )
-
-    def example(self, row: TableBenchRow) -> Example:
-        """Make the example of a row."""
-        return Example(
-            id=row.id,
-            inputs={"table": row.table, "question": row.question},
-            question=row.question,
-            references=(row.answer,),
-            target=row.answer,
-            context={"chart_type": row.chart_type, "table": TableFile(row.table)},
-            tags={"type": row.qsubtype, "chart": row.chart_type},
-        )
-
-    def key(self, row: TableBenchRow) -> Hashable:
-        """Return the question."""
-        return (row.question,)
 
 
 DATASETS = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,15 @@ _ROW = "[table id, page title, page id, section title, caption, headers, columns
 _TEXTS = {0: "table id", 1: "page title", 3: "section title", 4: "caption"}
 
 
-@dataclass(frozen=True)
-class _AnnotatedColumn:
-    """An example: one column of one table. Each row of a file is a table."""
+class _Vocabulary(list[str]):
+    """The types to choose from, shared by all columns; their text is made only once."""
 
-    id: str
-    page_title: str
-    section_title: str
-    caption: str
-    name: str
-    types: tuple[str, ...]
-    table: Table
-    vocabulary: _Vocabulary
+    @cached_property
+    def _text(self) -> str:
+        return repr(self)
 
-
-@dataclass(frozen=True)
-class _Vocabulary:
-    """The types to choose from, shared by all columns; `text` is their text for `TurlCTA.key`."""
-
-    types: list[str]
-    text: str
+    def __str__(self) -> str:
+        return self._text
 
 
 def _check_row(row: Any) -> None:
@@ -111,13 +100,13 @@ def _read_vocabulary(folder: Path) -> _Vocabulary:
         types.append(name.strip())
     if not types:
         raise DataError(f"{path}: contains no type")
-    return _Vocabulary(types, str(types))
+    return _Vocabulary(types)
 
 
-class TurlCTA(ToRR[_AnnotatedColumn], section="turl_cta"):
+class TurlCTA(ToRR[Example], section="turl_cta"):
     """Column type annotation: which of 255 types a column has; five demonstrations."""
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_AnnotatedColumn]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[Example]:
         """Yield the usable columns among the file's first 10,000; read only as far as needed.
 
         In `reference` mode every table lacks its last row.
@@ -140,45 +129,32 @@ class TurlCTA(ToRR[_AnnotatedColumn], section="turl_cta"):
                         file, number, f"types of column {position}", "is not a list of types"
                     )
                     continue
-                yield _AnnotatedColumn(
-                    id=f"{row[0]}-{position}",
-                    page_title=row[1],
-                    section_title=row[3],
-                    caption=row[4],
-                    name=row[5][position - 1],
-                    types=tuple(types),
-                    table=table,
-                    vocabulary=vocabulary,
-                )
+                yield _example(row, position, table, vocabulary)
             columns += len(row[7])
             if columns >= SOURCE_LIMIT:
                 return
 
-    def example(self, column: _AnnotatedColumn) -> Example:
-        """Return the example of a column; the columns of one table share its immutable `Table`."""
-        target = ", ".join(column.types)
-        place = ", ".join(text for text in (column.page_title, column.section_title) if text)
-        return Example(
-            id=column.id,
-            inputs={
-                "page_title": column.page_title,
-                "section_title": column.section_title,
-                "table_caption": column.caption,
-                "table": column.table,
-                "vocab": column.vocabulary.types,
-                "colname": column.name,
-            },
-            question=f"Which types does column {column.name!r} have? ({place})",
-            references=(target,),
-            target=target,
-            context={"vocabulary": column.vocabulary.types},
-            cluster=column.table.name,
-        )
 
-    def key(self, column: _AnnotatedColumn) -> Hashable:
-        """Return the texts of the inputs, with the vocabulary as one text."""
-        context = (column.page_title, column.section_title, column.caption)
-        return (*context, column.vocabulary.text, column.name)
+def _example(row: Sequence[Any], position: int, table: Table, vocabulary: _Vocabulary) -> Example:
+    """Return the example of a row's column, counted from 1."""
+    name, target = row[5][position - 1], ", ".join(row[7][position - 1])
+    titles = ", ".join(text for text in (row[1], row[3]) if text)
+    return Example(
+        id=f"{row[0]}-{position}",
+        inputs={
+            "page_title": row[1],
+            "section_title": row[3],
+            "table_caption": row[4],
+            "table": table,
+            "vocab": vocabulary,
+            "colname": name,
+        },
+        question=f"Which types does column {name!r} have? ({titles})",
+        references=(target,),
+        target=target,
+        context={"vocabulary": vocabulary},
+        cluster=table.name,
+    )
 
 
 def _numbered(opened: Opened, file: str) -> Iterator[tuple[int, Any]]:

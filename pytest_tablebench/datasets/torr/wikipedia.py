@@ -13,8 +13,8 @@ from typing import Any
 
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets.files import BadRowError, QuestionRow, inside, read_rows
-from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, ToRRRows
+from pytest_tablebench.datasets.files import BadRowError, inside, read_rows
+from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT, QuestionRow, ToRRRows
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
@@ -106,14 +106,14 @@ class TabFact(ToRRRows, section="tabfact"):
         content = opened.json(file, dict, content_name)
         readable: dict[str | None, bool] = {}
         for row in list(islice(_statements(opened, file, content), SOURCE_LIMIT)):
-            if row.place not in readable:
-                readable[row.place] = True
+            if row.table_name not in readable:
+                readable[row.table_name] = True
                 try:
                     row.table()
                 except DataError as error:
-                    readable[row.place] = False
+                    readable[row.table_name] = False
                     opened.bad(file, row.number, "table id", str(error))
-            if readable[row.place]:
+            if readable[row.table_name]:
                 yield row
 
 

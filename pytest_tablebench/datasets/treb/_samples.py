@@ -116,7 +116,7 @@ class Sample:
 
     Arguments:
         id: the folder of its file, and its id without the subtask; unique in its dataset.
-        place: its file and row, for messages.
+        location: its file and row, for messages.
         question, answer: the question and the expected answer as text.
         number: the answer as a number, if the file gives one.
         titles, csv, markdown, html: one text per table, in the same order; lengths may differ.
@@ -127,7 +127,7 @@ class Sample:
     """
 
     id: str
-    place: str
+    location: str
     question: str
     answer: str
     number: float | None = None
@@ -223,7 +223,7 @@ def sample_of(row: Any, file: Path, opened: Opened, number: int) -> Sample:
         raise BadRowError("answer", "is missing: there is nothing to compare with")
     return Sample(
         id="|".join([*parts, name]),
-        place=f"{shortened(where.as_posix(), 120)}, row {number}",
+        location=f"{shortened(where.as_posix(), 120)}, row {number}",
         question=question,
         answer=str(answer),
         number=_number(row.get("number_answer")),

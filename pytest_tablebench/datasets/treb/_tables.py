@@ -45,13 +45,13 @@ def tables_of(sample: Sample) -> list[SampleTable]:
     return [_table(sample, index) for index in range(count)]
 
 
-def _table(sample: Sample, place: int) -> SampleTable:
+def _table(sample: Sample, index: int) -> SampleTable:
     """Read one table from its first readable form: CSV, Markdown, HTML."""
     compat = sample.compat
     faults: list[str] = []
     lines: Sequence[Sequence[str]] | None = None
-    source, markdown = "csv", _at(sample.markdown, place)
-    path = _at(sample.csv, place)
+    source, markdown = "csv", _at(sample.markdown, index)
+    path = _at(sample.csv, index)
     if path:
         try:
             lines = _csv_lines(sample.folder, path)
@@ -61,23 +61,23 @@ def _table(sample: Sample, place: int) -> SampleTable:
         source, lines = "markdown", markdown_lines(markdown, compat)
         if lines is None:
             faults.append("markdown")
-    if lines is None and compat == "fixed" and (html := _at(sample.html, place)):
-        table = html_table(html, _at(sample.titles, place))
+    if lines is None and compat == "fixed" and (html := _at(sample.html, index)):
+        table = html_table(html, _at(sample.titles, index))
         if table is not None:
             return SampleTable(table, "html", tuple(faults))
     if not lines:
-        text = markdown or _at(sample.html, place)
+        text = markdown or _at(sample.html, index)
         return SampleTable(None, "none", tuple(faults), text)
-    header, fits = _header_rows(sample.header_rows, place, len(lines))
+    header, fits = _header_rows(sample.header_rows, index, len(lines))
     if not fits:
         faults.append("columnslable")
-    table = _from_lines(lines, header, _at(sample.titles, place), table_name(sample, place))
+    table = _from_lines(lines, header, _at(sample.titles, index), table_name(sample, index))
     return SampleTable(table, source, tuple(faults))
 
 
-def table_name(sample: Sample, place: int = 0) -> str:
+def table_name(sample: Sample, index: int = 0) -> str:
     """Return the name of a table in messages; it also identifies the sample."""
-    return f"{sample.place}, table {place + 1}"
+    return f"{sample.location}, table {index + 1}"
 
 
 def as_given(sample: Sample | None, serializer: str) -> str | None:
@@ -88,18 +88,18 @@ def as_given(sample: Sample | None, serializer: str) -> str | None:
     return _at(texts, 0) or None
 
 
-def _at(texts: Sequence[str], place: int) -> str:
-    return texts[place] if place < len(texts) else ""
+def _at(texts: Sequence[str], index: int) -> str:
+    return texts[index] if index < len(texts) else ""
 
 
-def _header_rows(counts: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
+def _header_rows(counts: Sequence[object], index: int, lines: int) -> tuple[int, bool]:
     """Return the number of header lines, and whether the stated number is valid.
 
     The number is 1 if none is stated or if the stated one is invalid.
     """
-    if place >= len(counts):
+    if index >= len(counts):
         return 1, True
-    count = counts[place]
+    count = counts[index]
     if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < max(lines, 2):
         return count, True
     return 1, False
@@ -148,7 +148,7 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
     segments = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
     ending = "/" + "/".join(segments)
     places = _csv_files(folder).get(segments[-1] if segments else "", ())
-    matching = [place for place in places if f"/{place[1]}".endswith(ending)] or places
+    matching = [file for file in places if f"/{file[1]}".endswith(ending)] or places
     if len(matching) != 1:
         return None
     archive, member = matching[0]

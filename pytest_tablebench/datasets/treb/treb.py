@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._dataset import AnswerForm, AnswerPlace, PromptParts, Render
-from pytest_tablebench.datasets._example import Example, Stratum, text_key
+from pytest_tablebench.datasets._example import Example, Stratum
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.files import how_to_get
@@ -148,7 +148,7 @@ class TReB(FileDataset[Sample], section="treb"):
         """Make the example of a sample. Raises `DataError` for a sample with a fault."""
         subtask = self.subtask
         if sample.fault is not None:
-            raise DataError(f"{sample.place}, {sample.fault}")
+            raise DataError(f"{sample.location}, {sample.fault}")
         tables = tables_of(sample)
         titles = [title for title in sample.titles if title] if subtask.titles else []
         inputs: dict[str, Any] = {"question": "\n".join([sample.question, *titles])}
@@ -186,10 +186,6 @@ class TReB(FileDataset[Sample], section="treb"):
             "form": self.subtask.form,
             "language": "zh" if is_chinese(sample.question) else "en",
         }
-
-    def key(self, sample: Sample) -> Hashable:
-        """Return the question."""
-        return text_key(Example("", {"question": sample.question}, "", (), ""))
 
     def stratum(self, sample: Sample) -> Stratum:
         """Return the tags without tables, and the sample's first table."""

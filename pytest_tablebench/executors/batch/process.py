@@ -144,7 +144,7 @@ class BatchProcess:
                     refused.append(request)
                     continue
                 spent += price
-            line = _line(request.key, service.body(fields["messages"], fields["params"]))
+            line = _request_line(request.key, service.body(fields["messages"], fields["params"]))
             if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
                 self._send(service, lines, waiting, cost)
                 lines, waiting, size, cost = [], [], 0, 0.0
@@ -192,7 +192,7 @@ def _failed(error: ModelError, requests: Iterable[Waiting]) -> dict[str, dict[st
     }
 
 
-def _line(key: str, body: bytes) -> bytes:
+def _request_line(key: str, body: bytes) -> bytes:
     head = json.dumps({"custom_id": key, "method": "POST", "url": ENDPOINT})
     return head[:-1].encode("ascii") + b', "body": ' + body + b"}\n"
 

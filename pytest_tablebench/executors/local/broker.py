@@ -259,7 +259,7 @@ async def _serve(config: Mapping[str, Any], pool: type[CallerPool]) -> None:
     listener.close()
 
 
-def _line() -> bytes:
+def _command_line() -> bytes:
     """Read a line of standard input without a buffered reader, which would block the exit."""
     line = b""
     while not line.endswith(b"\n") and (piece := os.read(0, 65536)):
@@ -270,7 +270,7 @@ def _line() -> bytes:
 def main(pool: type[CallerPool] = LocalCallers) -> int:
     """Serve one run, whose calls are made by a `pool`."""
     try:
-        if line := _line():
+        if line := _command_line():
             asyncio.run(_serve(json.loads(line), pool))
     except TableBenchError as error:
         sys.stderr.write(f"{error}\n")

@@ -180,15 +180,15 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
             marked.append(replace(candidate, score=score))
         return ranked(marked)
 
-    def _answer(self, proposal: _Posed, place: int) -> Conversation[str]:
-        """Return the answer of the model at a place; for a program, the values that it draws.
+    def _answer(self, proposal: _Posed, index: int) -> Conversation[str]:
+        """Return the answer of the model at an index; for a program, the values that it draws.
 
         Raises `RefusedError` if there is no answer.
         """
         question, shows = proposal.question, proposal.shows
-        model, draws = self._models[place], question.metric == CHART
+        model, draws = self._models[index], question.metric == CHART
         # A plan expects a different answer of each model, because the judge rates each.
-        likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
+        likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{index}"
         family = family_of(question)
         texts = {"shows": shows, "question": question.text, "form": family.form}
         if self._strategy == "direct":
@@ -206,7 +206,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         program = chart_step(reply, chart_type=subtype, table=proposal.table)
         if program is None:
             raise RefusedError("no program")
-        values = Execution("ok", value={"ran": True, "values": [place] * 10})
+        values = Execution("ok", value={"ran": True, "values": [index] * 10})
         return drawn_answer((yield replace(program, expected=values)))
 
     def _to_judge(self, shows: str, question: OpenQuestion, answer: str) -> Ask:

@@ -229,8 +229,8 @@ def read_review(folder: Path) -> list[Reviewed]:
     """Read a folder's `review.csv`. Raises an error that names the row and the column."""
     path = folder / REVIEW
     questions = [
-        Reviewed(_plain(row["id"]), (_marks_of(place, row, 1), _marks_of(place, row, 2)))
-        for place, row in csv_rows(path, ("id", "taken", *_MARKS), 2)
+        Reviewed(_plain(row["id"]), (_marks_of(location, row, 1), _marks_of(location, row, 2)))
+        for location, row in csv_rows(path, ("id", "taken", *_MARKS), 2)
         if row["taken"].strip().casefold() in _YES
     ]
     if not questions:
@@ -238,7 +238,7 @@ def read_review(folder: Path) -> list[Reviewed]:
     return questions
 
 
-def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
+def _marks_of(location: str, row: Mapping[str, str], reviewer: int) -> Marks:
     marks: dict[str, bool | None] = {}
     for criterion in CRITERIA:
         name = _column(criterion, reviewer)
@@ -246,7 +246,7 @@ def _marks_of(place: str, row: Mapping[str, str], reviewer: int) -> Marks:
         value = row.get(name, row.get(criterion, "") if reviewer == 1 else "")
         text = value.strip().casefold()
         if text and text not in _YES | _NO:
-            raise DataError(f"{place}, {name}: write yes or no, not {shortened(text, 40)!r}")
+            raise DataError(f"{location}, {name}: write yes or no, not {shortened(text, 40)!r}")
         marks[criterion] = text in _YES if text else None
     return marks
 

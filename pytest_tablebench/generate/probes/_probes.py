@@ -76,7 +76,7 @@ class Board:
             raise NothingError
         return self.text(cell)
 
-    def place(self, rng: Random) -> tuple[int, int]:
+    def draw_cell(self, rng: Random) -> tuple[int, int]:
         """Return a row and a column, from 0."""
         return rng.randrange(len(self.rows)), rng.randrange(len(self.header))
 
@@ -104,11 +104,11 @@ class Board:
         """Return the column of names, a row, and another column with a unique heading."""
         if self.label is None:
             raise NothingError
-        row, place = self.place(rng)
-        self.once(self.header[place])
-        if place == self.label:
+        row, column = self.draw_cell(rng)
+        self.once(self.header[column])
+        if column == self.label:
             raise NothingError
-        return self.label, row, place
+        return self.label, row, column
 
 
 def _rows(board: Board, _: Random) -> Probe:
@@ -121,47 +121,47 @@ def _columns(board: Board, _: Random) -> Probe:
 
 
 def _cell_at(board: Board, rng: Random) -> Probe:
-    row, place = board.place(rng)
-    fields = {"row": row + 1, "column": place + 1}
-    return Probe(fields, (board.text(board.rows[row][place]),), _PLACE)
+    row, column = board.draw_cell(rng)
+    fields = {"row": row + 1, "column": column + 1}
+    return Probe(fields, (board.text(board.rows[row][column]),), _PLACE)
 
 
 def _cell(board: Board, rng: Random) -> Probe:
-    label, row, place = board.named(rng)
+    label, row, column = board.named(rng)
     fields = {
         "name": board.text(board.rows[row][label]),
-        "heading": board.text(board.header[place]),
+        "heading": board.text(board.header[column]),
     }
-    return Probe(fields, (board.text(board.rows[row][place]),), _BY_NAME)
+    return Probe(fields, (board.text(board.rows[row][column]),), _BY_NAME)
 
 
 def _row_of(board: Board, rng: Random) -> Probe:
-    row, place = board.place(rng)
+    row, column = board.draw_cell(rng)
     kept = ("none", "shuffle_cols", *_PLACE[1:])
-    return Probe({"value": board.once(board.rows[row][place])}, (str(row + 1),), kept)
+    return Probe({"value": board.once(board.rows[row][column])}, (str(row + 1),), kept)
 
 
 def _column_of(board: Board, rng: Random) -> Probe:
-    row, place = board.place(rng)
+    row, column = board.draw_cell(rng)
     kept = ("none", "shuffle_rows", "insert_empty_rows", *_PLACE[1:])
-    return Probe({"value": board.once(board.rows[row][place])}, (str(place + 1),), kept)
+    return Probe({"value": board.once(board.rows[row][column])}, (str(column + 1),), kept)
 
 
 def _heading_of(board: Board, rng: Random) -> Probe:
-    row, place = board.place(rng)
-    fields = {"value": board.once(board.rows[row][place])}
-    return Probe(fields, (board.once(board.header[place]),), _BY_NAME)
+    row, column = board.draw_cell(rng)
+    fields = {"value": board.once(board.rows[row][column])}
+    return Probe(fields, (board.once(board.header[column]),), _BY_NAME)
 
 
 def _name_of(board: Board, rng: Random) -> Probe:
-    label, row, place = board.named(rng)
-    key = cell_key(board.rows[row][place])
-    if sum(cell_key(other[place]) == key for other in board.rows) != 1:
+    label, row, column = board.named(rng)
+    key = cell_key(board.rows[row][column])
+    if sum(cell_key(other[column]) == key for other in board.rows) != 1:
         raise NothingError
     fields = {
         "label": board.text(board.header[label]),
-        "heading": board.text(board.header[place]),
-        "value": board.text(board.rows[row][place]),
+        "heading": board.text(board.header[column]),
+        "value": board.text(board.rows[row][column]),
     }
     return Probe(fields, (board.text(board.rows[row][label]),), _BY_NAME)
 
@@ -169,7 +169,7 @@ def _name_of(board: Board, rng: Random) -> Probe:
 def _row(board: Board, rng: Random) -> Probe:
     if board.label is None:
         raise NothingError
-    row = board.place(rng)[0]
+    row = board.draw_cell(rng)[0]
     name = board.once(board.rows[row][board.label])
     others = [cell for index, cell in enumerate(board.rows[row]) if index != board.label]
     kept = ("none", "shuffle_rows", "insert_empty_rows", *_PLACE[1:])
@@ -177,14 +177,14 @@ def _row(board: Board, rng: Random) -> Probe:
 
 
 def _row_at(board: Board, rng: Random) -> Probe:
-    row = board.place(rng)[0]
+    row = board.draw_cell(rng)[0]
     return Probe({"row": row + 1}, board.texts(board.rows[row]), _PLACE)
 
 
 def _column(board: Board, rng: Random) -> Probe:
-    place = board.place(rng)[1]
-    cells = board.texts([row[place] for row in board.rows])
-    fields = {"heading": board.once(board.header[place])}
+    column = board.draw_cell(rng)[1]
+    cells = board.texts([row[column] for row in board.rows])
+    fields = {"heading": board.once(board.header[column])}
     return Probe(fields, cells, ("none", "shuffle_cols", "insert_empty_rows"))
 
 
@@ -224,10 +224,10 @@ def _path(board: Board, rng: Random) -> Probe:
     table = board.table
     if not (table.header_rows or table.row_levels or table.sections or table.row_headers > 1):
         raise NothingError
-    row, place = board.place(rng)
-    if place < table.row_headers or row in table.sections:
+    row, column = board.draw_cell(rng)
+    if column < table.row_headers or row in table.sections:
         raise NothingError
-    headings = table.path(row, place)
+    headings = table.path(row, column)
     if not headings.row or not headings.column or board.paths[headings] != 1:
         raise NothingError
     names = [text for part in headings for text in part]
@@ -235,7 +235,7 @@ def _path(board: Board, rng: Random) -> Probe:
         raise NothingError
     row_text, column_text = (" > ".join(f'"{name}"' for name in part) for part in headings)
     fields = {"row": row_text, "column": column_text}
-    return Probe(fields, (board.text(board.rows[row][place]),), _ARRANGED)
+    return Probe(fields, (board.text(board.rows[row][column]),), _ARRANGED)
 
 
 PROBES: Mapping[str, Callable[[Board, Random], Probe]] = {

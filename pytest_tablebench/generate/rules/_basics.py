@@ -111,7 +111,7 @@ def _cell_at(sheet: ParsedSheet, rows: Rows, row: int, column: int) -> Texts:  #
     return Texts((_writable(sheet.table.rows[row - 1][column - 1]),))
 
 
-def _place(sheet: ParsedSheet, value: str) -> tuple[int, int]:
+def _only_position(sheet: ParsedSheet, value: str) -> tuple[int, int]:
     """Return row and column of a value that occurs once in the table."""
     if sheet.counts[cell_key(value)] != 1:
         raise RejectedError("ambiguous")
@@ -123,16 +123,16 @@ def _place(sheet: ParsedSheet, value: str) -> tuple[int, int]:
 
 
 def _row_of(sheet: ParsedSheet, rows: Rows, value: str) -> Amount:  # noqa: ARG001
-    return Amount(Fraction(_place(sheet, value)[0] + 1))
+    return Amount(Fraction(_only_position(sheet, value)[0] + 1))
 
 
 def _heading_of(sheet: ParsedSheet, rows: Rows, value: str) -> Texts:  # noqa: ARG001
-    return Texts((_writable(sheet.table.header[_place(sheet, value)[1]]),))
+    return Texts((_writable(sheet.table.header[_only_position(sheet, value)[1]]),))
 
 
 def _neighbour(sheet: ParsedSheet, rows: Rows, value: str, side: str) -> Texts:  # noqa: ARG001
     down, right = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}[side]
-    row, column = _place(sheet, value)
+    row, column = _only_position(sheet, value)
     row, column = row + down, column + right
     if not (0 <= row < sheet.size and 0 <= column < len(sheet.table.header)):
         raise RejectedError("empty")

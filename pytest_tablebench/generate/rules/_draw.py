@@ -125,9 +125,9 @@ def _condition(draw: Draw, variant: str = "") -> tuple[str, str, tuple[str, ...]
     if len(set(written)) < len(written) * 0.7 and rng.random() < 0.5:
         return column, rng.choice(("=", "!=")), (rng.choice(written),)
     if draw.few and len(written) > MOST_ITEMS:
-        place = rng.randint(1, MOST_ITEMS)
+        size = rng.randint(1, MOST_ITEMS)
         at_start = rng.random() < 0.5
-        return column, "<" if at_start else ">", (written[place if at_start else -1 - place],)
+        return column, "<" if at_start else ">", (written[size if at_start else -1 - size],)
     edge = len(written) // 6
     middle = written[edge : len(written) - edge]
     if len(middle) > 3 and rng.random() < 0.25:

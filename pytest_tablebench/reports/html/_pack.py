@@ -357,12 +357,12 @@ def rerun_words(run: RunFacts) -> list[str]:
         f"{option.flag}={text}"
         for option in OPTIONS
         if option.setting in _ASKED and option.recorded
-        for text in _texts(run.entries.get(option.recorded), usual, option.setting)
+        for text in _setting_texts(run.entries.get(option.recorded), usual, option.setting)
         if "***" not in text  # the user has to add a removed key
     ]
 
 
-def _texts(value: Any, usual: Settings, setting: str) -> Iterator[str]:
+def _setting_texts(value: Any, usual: Settings, setting: str) -> Iterator[str]:
     if isinstance(value, Mapping):
         usual_params = usual.request_params()
         yield from (

@@ -118,21 +118,21 @@ def _table_excerpt(table: Mapping[str, Any], marked: set[int], limit: int) -> di
     structure = table.get("structure") or {}
     return {
         "title": None if title is None else str(title)[:_CELL_LIMIT],
-        "header": _line(header),
+        "header": _row_cells(header),
         "above": [
-            _line(line)
+            _row_cells(line)
             for name in ("captions", "header_rows")
             for line in structure.get(name, ())[:_OTHER_LIMIT]
         ],
-        "below": [_line(line) for line in structure.get("notes", ())[:_OTHER_LIMIT]],
-        "rows": [_line(rows[number]) for number in numbers],
+        "below": [_row_cells(line) for line in structure.get("notes", ())[:_OTHER_LIMIT]],
+        "rows": [_row_cells(rows[number]) for number in numbers],
         "numbers": None if numbers == list(range(len(numbers))) else numbers,
         "row_count": len(rows),
         "column_count": max([len(header), *map(len, rows)], default=0),
     }
 
 
-def _line(cells: Sequence[Any]) -> list[str | None]:
+def _row_cells(cells: Sequence[Any]) -> list[str | None]:
     return [cell_text(cell, _CELL_LIMIT) for cell in cells[:_COLUMN_LIMIT]]
 
 

@@ -127,7 +127,7 @@ def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
         try:
             for entry in entries(inner):
                 count += 1
-                status = _about(entry)
+                status = _entry_status(entry)
                 if status is not None:
                     size += status.st_blocks * 512
                     if stat.S_ISDIR(status.st_mode):
@@ -140,7 +140,7 @@ def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
     return size > most_bytes
 
 
-def _about(entry: os.DirEntry[str]) -> os.stat_result | None:
+def _entry_status(entry: os.DirEntry[str]) -> os.stat_result | None:
     """Return a file's size and kind; None if it is gone. Raises `OSError` for a long path."""
     try:
         return entry.stat(follow_symlinks=False)

@@ -106,7 +106,7 @@ def sheet_of(table: Table) -> DrawnSheet:
         while column < columns:
             span = merged.get((number, column), Span(number, column, 1, 1))
             if span.row == number and span.column == column:
-                text = _text(line[column]) if column < len(line) else ""
+                text = _cell_text(line[column]) if column < len(line) else ""
                 kind, level = _kind(table, number, column), levels.get((number, column), 0)
                 box = Box(number, column, span.rows, span.columns, text, kind, level)
                 if span.columns == 1 and box.text and box.kind in {"caption", "section", "note"}:
@@ -124,12 +124,12 @@ def _free(
 ) -> int:
     """Return how many columns a text may cover, as in a spreadsheet: up to the next text."""
     end = column + 1
-    while end < len(line) and _text(line[end]) == "" and (number, end) not in merged:
+    while end < len(line) and _cell_text(line[end]) == "" and (number, end) not in merged:
         end += 1
     return end - column
 
 
-def _text(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return "" if cell is None else without_marks(str(cell)).strip("\n")
 
 

@@ -38,7 +38,7 @@ _UNKNOWN = "unknown"
 _TURNS = {message: turn for turn, message in ROLES.items()}
 
 Row = tuple[Mapping[str, Any], str]
-"""A row, and its place for messages."""
+"""A row, and its location for messages."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def _evaluation(path: Path) -> Evaluation:
                     f"again, or remove `checksum` from the .json file in the same folder"
                 )
     name, library = facts["evaluation_id"], facts["eval_library"]
-    for data, place in rows:
+    for data, location in rows:
         if data.get("evaluation_id") != name:
-            raise DataError(f"{place}: its `evaluation_id` differs from {path.name}")
+            raise DataError(f"{location}: its `evaluation_id` differs from {path.name}")
     results = listing(facts.get("evaluation_results"))
     sent = [mapping(result, "generation_config", "generation_args") for result in results]
     params = next(filter(None, sent), {})
@@ -133,7 +133,7 @@ def _exported(rows: Sequence[Row]) -> Iterator[ForeignCase]:
     """Yield the cases of rows that this package wrote, with the fields in their metadata."""
     _check_rows(rows)
     names = {item.name for item in fields_of(Record)} - PLACED | {"raw", "prediction"}
-    for data, place in rows:
+    for data, location in rows:
         metadata = data.get("metadata") or {}
         try:
             fields: dict[str, Any] = {
@@ -142,14 +142,14 @@ def _exported(rows: Sequence[Row]) -> Iterator[ForeignCase]:
                 if name in names
             }
         except ValueError as error:
-            raise DataError(f"{place}: metadata: {shortened(str(error), 200)}") from None
+            raise DataError(f"{location}: metadata: {shortened(str(error), 200)}") from None
         fields["tags"] = {
             name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
         }
         fields |= {"dataset": data["evaluation_name"], "example_id": data["sample_id"]}
         question, prompt = data["input"]["raw"], data["input"].get("formatted")
         turns, _ = _conversation(data)
-        yield _case((data, place), fields, prompt, "" if question == prompt else question, turns)
+        yield _case((data, location), fields, prompt, "" if question == prompt else question, turns)
 
 
 def foreign_cases(
@@ -184,10 +184,10 @@ def foreign_cases(
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    for data, place in rows:
-        check(data, "row", place, "not a row of every-eval-ever")
+    for data, location in rows:
+        check(data, "row", location, "not a row of every-eval-ever")
         if (data.get("output") is None) == (data.get("messages") is None):
-            raise DataError(f"{place}: needs either `output` or `messages`")
+            raise DataError(f"{location}: needs either `output` or `messages`")
 
 
 def _fields(
@@ -200,7 +200,7 @@ def _fields(
     name, sample, repeat = key
     usable = [result for result in rows if result not in unusable]
     result = next(iter(usable or rows))
-    data, place = rows[result]
+    data, location = rows[result]
     dataset, example = _name(name), slug(sample)
     case = "/".join((dataset, example, _UNKNOWN, "none"))
     fields: dict[str, Any] = {
@@ -218,7 +218,7 @@ def _fields(
         return fields | {"metric": None, "outcome": "no_answer"}
     if not usable:
         raise DataError(
-            f"{place}: none of its scores ({', '.join(map(printable, rows))}) is usable; a "
+            f"{location}: none of its scores ({', '.join(map(printable, rows))}) is usable; a "
             f"score must be from 0 to 1 or within the bounds of its metric, and higher must be "
             f"better"
         )
@@ -257,7 +257,7 @@ def _case(
     turns: Sequence[tuple[str, str]] | None,
 ) -> ForeignCase:
     """Add what a row contains besides the identity and the scores of its case."""
-    data, place = row
+    data, location = row
     is_answered = fields.get("outcome") != "no_answer"
     fields["references"] = data["input"]["reference"]
     if is_answered:
@@ -279,7 +279,7 @@ def _case(
     fields.setdefault("prompt_tokens", used.get("input_tokens"))
     fields.setdefault("completion_tokens", used.get("output_tokens"))
     fields.setdefault("latency_s", None if latency is None else latency / 1000)
-    return ForeignCase(fields, place, prompt, question, turns)
+    return ForeignCase(fields, location, prompt, question, turns)
 
 
 def _conversation(
