@@ -75,7 +75,42 @@ __all__ = [
     "serialize",
 ]
 
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "running.assertions": (
+            "WrongAnswer",
+            "assert_accuracy",
+            "assert_chart_ecr",
+            "assert_chart_pass_at_1",
+            "assert_exact_match",
+            "assert_execution_accuracy",
+            "assert_judged",
+            "assert_label_f1",
+            "assert_program_accuracy",
+            "assert_rouge",
+            "assert_score",
+            "assert_token_f1",
+        ),
+        "errors": (
+            "DataError",
+            "DataMissing",
+            "ModelError",
+            "SettingsError",
+            "TableBenchError",
+            "TableError",
+        ),
+        "metrics": ("Score", "postprocess", "score"),
+        "tables.perturbations": ("perturb",),
+        "claims.estimate": ("interval",),
+        "papers.analyses.analyse": ("analyse",),
+        "claims.gates": ("judge_gates",),
+        "results.run": ("read_run",),
+        "running.scorer": ("score_answer",),
+        "serializers": ("serialize",),
+        "tables.table": ("Table",),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -91,7 +91,26 @@ __all__ = [
 ]
 
 # Every pytest session needs the names of benchmarks; only a benchmark session needs datasets.
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_dataset": (
+            *("AnswerForm", "AnswerPlace", "AskedDataset", "Dataset", "Defaults"),
+            *("PromptParts", "Render", "ReplyForm", "asked_dataset", "defaults_of"),
+            *("open_dataset", "render_field"),
+        ),
+        "_example": (
+            *("Example", "OtherGold", "Stratum", "cluster_of", "row_digest", "stratum_of"),
+            *("text_key",),
+        ),
+        "_file_dataset": ("FileDataset", "Opened", "PoolFiles"),
+        "_questions": ("TableQuestions", "table_question"),
+        "_source": (
+            *("ExamplePool", "Pool", "Problem", "RowSource", "Source", "SourceFacts"),
+            *("sampled_ids", "shard_numbers"),
+        ),
+    },
+)
 
 
 @dataclass(frozen=True)

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "Outcome", "Work"]
 
 # Processes of the engine import this package and need none of these names.
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(__name__, {"_protocol": __all__})

@@ -44,4 +44,12 @@ __all__ = [
 ]
 
 # Loaded on first use: the engine's processes need `Score`, but no metric.
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_base": ("JUDGED_PARTS", "Judgement", "Metric", "Processed", "Score", "may_be_unclear"),
+        "_bleu": ("corpus_bleu",),
+        "replies": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
+        "_score": ("METRICS", "begin", "score", "Compat"),
+    },
+)

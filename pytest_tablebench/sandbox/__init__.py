@@ -15,4 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_SANDBOX", "Backend", "Sandbox", "Tried", "backends", "choose"]
 
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_backends": ("Backend", "backends"),
+        "_sandbox": ("NO_SANDBOX", "Sandbox", "Tried", "choose"),
+    },
+)

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 
-def lazily(package: str) -> Callable[[str], Any]:
-    """Return a package's `__getattr__`, which imports names of its `if TYPE_CHECKING:` block.
+def lazily(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return a package's `__getattr__`, which imports each name from its module.
 
-    `package` is its `__name__`. The block contains `from MODULE import NAME, ...` only.
+    Arguments:
+        package: its `__name__`.
+        homes: the names of each module, by the module's name below the package.
     """
-
-    @cache
-    def homes() -> dict[str, str]:
-        """Return the module of each name."""
-        import ast
-        import inspect
-
-        tree = ast.parse(inspect.getsource(sys.modules[package]))
-        blocks = [node for node in tree.body if isinstance(node, ast.If)]
-        imports = [node for block in blocks for node in block.body]
-        return {
-            alias.name: str(node.module)
-            for node in imports
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        }
+    home_of = {name: home for home, names in homes.items() for name in names}
 
     def find(name: str) -> Any:
-        if name.startswith("__") or name not in homes():
+        if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes()[name]), name)
+        return getattr(import_module(f"{package}.{home_of[name]}"), name)
 
     return find

@@ -22,4 +22,11 @@ __all__ = [
     "write_guess",
 ]
 
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_dataset": ("DescribedDataset", "TomlDataset"),
+        "_description": ("SETTINGS_FILE", "DatasetDescription", "read_description"),
+        "_guess": ("write_guess",),
+    },
+)

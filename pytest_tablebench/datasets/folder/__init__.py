@@ -36,4 +36,14 @@ __all__ = [
 ]
 
 # Every session imports this package to find benchmarks, so its modules are imported lazily.
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_check": ("FolderCheck", "check_dataset", "check_described"),
+        "_dataset": (
+            *("QUESTION_FILES", "FolderDataset", "folder_datasets", "has_tables_alone"),
+            *("open_folder",),
+        ),
+        "_fix": ("fix_dataset", "write_example"),
+    },
+)

@@ -10,4 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["File", "Licence", "Upstream", "known_sources", "pull", "sources"]
 
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_pull": ("UPSTREAM", "known_sources", "pull", "sources"),
+        "_upstream": ("File", "Licence", "Upstream"),
+    },
+)

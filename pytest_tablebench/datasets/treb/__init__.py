@@ -18,7 +18,7 @@ __all__ = ["BENCHMARK", "html_table", "markdown_lines", "subtask_names"]
 
 BENCHMARK = Benchmark("treb")
 
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(__name__, {"_tables": ("html_table", "markdown_lines")})
 
 
 def subtask_names() -> dict[str, str]:

@@ -30,4 +30,11 @@ __all__ = [
 ]
 
 # The engine's processes import this package too and must start quickly.
-__getattr__ = lazily(__name__)
+__getattr__ = lazily(
+    __name__,
+    {
+        "_engine": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
+        "_executor": ("Address", "LocalExecutor"),
+        "providers": ("reference_of",),
+    },
+)
