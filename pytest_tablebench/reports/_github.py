@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
     from pytest_tablebench.claims.gates import GateResult
 
-__all__ = ["summary_markdown", "write_summary"]
-
 _CASES = 10
 """The number of cases listed of each kind; all are in the run folder."""
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.charts import PricedScore
 from pytest_tablebench.documents.formats import interval, percent, signed, table_of
 from pytest_tablebench.reports.scores import bounded
 
@@ -87,7 +86,7 @@ def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
     return (
         f"{start} than {reference} is {cheapest} "
         f"(difference {signed(paired['difference'])}, 95 % interval "
-        f"{interval(paired['ci95'], sign=True)}, margin {margin}){price}{rest}"
+        f"{interval(paired['ci95'], 'signed')}, margin {margin}){price}{rest}"
     )
 
 
@@ -125,21 +124,18 @@ def setting_charts(summary: Mapping[str, Any]) -> Iterator[doc.Chart]:
         for axis in SAME_QUESTION:
             settings = benchmark.get(axis.plural, {}).get("settings", {})
             for key, factor, unit in _UNITS:
-                places = [
-                    _priced_score(setting, entry, factor * entry[key])
+                places = {
+                    setting: (
+                        factor * entry[key],
+                        bounded(entry["performance"], entry["ci95"]["performance"]),
+                    )
                     for setting, entry in settings.items()
                     if entry.get(key) and entry["performance"] is not None
-                ]
+                }
                 if len(places) == len(settings) > 1:
                     title = f"Score and price of {name} by {axis.name}"
                     yield doc.Chart("prices", title, {"places": places, "unit": unit})
                     break
-
-
-def _priced_score(name: str, entry: Mapping[str, Any], price: float) -> PricedScore:
-    score = entry["performance"]
-    low, high = entry["ci95"]["performance"] or (score, score)
-    return PricedScore(name[:20], price, score, low, high)
 
 
 def setting_plan(axis: Axis, plans: Iterable[Mapping[str, Any]]) -> doc.TableBlock:

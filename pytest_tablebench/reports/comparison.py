@@ -12,8 +12,6 @@ from pytest_tablebench.documents.formats import percent, table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of
 
-__all__ = ["comparison_report", "methods_line"]
-
 _FLIPS = 20
 """Cases listed in each direction."""
 

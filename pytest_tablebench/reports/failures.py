@@ -12,8 +12,6 @@ from pytest_tablebench.util.names import counted, shortened
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
 
-__all__ = ["change_of", "grouped_lines", "shown_count"]
-
 FEW = 10
 """The number of failed cases up to which each is shown in full."""
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.run import Run
     from pytest_tablebench.running.rejudge import Rejudged
 
-__all__ = ["gate_blocks", "gate_table", "method_lines"]
-
-
 _DIGITS = 4
 
 _METHODS = {

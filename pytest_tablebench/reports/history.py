@@ -9,12 +9,9 @@ from typing import Any
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import HISTORY_MEASURES, HistoryPanel, RunHistory, price_of
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.charts import PlottedLine
 from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted
-
-__all__ = ["history_json", "history_report"]
 
 _HINT = (
     "Prices are bills, so they have no interval. Answers from the store are not paid again. The "
@@ -96,7 +93,12 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
     yield doc.Heading((doc.Code(panel.name, 60), ", all datasets" if is_whole else ""))
     shared = {"dates": dates, "columns": columns, "changes": numbers}
     for measure, title in HISTORY_MEASURES.items():
-        yield doc.Chart("history", title, {"lines": _plotted_lines(panel, measure), **shared})
+        lines = {
+            line.model: {p.number: p.figures[measure] for p in line.points if measure in p.figures}
+            for line in panel.lines
+        }
+        lines = {model: figures for model, figures in lines.items() if figures}
+        yield doc.Chart("history", title, {"lines": lines, **shared})
     if changes:
         yield doc.Heading("Changed between runs", 3)
         yield _change_table(list(changes.values()), len(panel.lines))
@@ -128,22 +130,13 @@ def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBl
     return table_of([doc.Column(title, "text") for title in titles], rows)
 
 
-def _plotted_lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
-    lines = []
-    for line in panel.lines:
-        points = {p.number: p.figures[measure] for p in line.points if measure in p.figures}
-        if points:
-            lines.append(PlottedLine(line.model, points))
-    return lines
-
-
 def _prices(history: RunHistory, columns: Sequence[int]) -> Iterator[doc.Block]:
     yield doc.Heading("Price", name="price")
-    lines = []
-    for model, prices in history.prices.items():
-        figures = {run: Estimate(price) for run, price in prices if price is not None}
-        if figures:
-            lines.append(PlottedLine(model, figures))
+    lines = {
+        model: figures
+        for model, prices in history.prices.items()
+        if (figures := {run: Estimate(price) for run, price in prices if price is not None})
+    }
     shared = {"dates": _dates(history), "columns": columns, "changes": {}, "is_share": False}
     yield doc.Chart("history", "US dollars per 1,000 paid calls", {"lines": lines, **shared})
     rows = [

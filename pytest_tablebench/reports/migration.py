@@ -19,8 +19,6 @@ from pytest_tablebench.documents.formats import money, table_of
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 
-__all__ = ["migration_report"]
-
 _STATES: Mapping[Verdict, doc.State] = {"yes": "holds", "no": "fails", "undecided": "undecided"}
 
 _CLAIMS = {"holds": "not worse", "fails": "worse", "undecided": "undecided"}

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.config.settings import Settings
 
-__all__ = ["plan_report", "plan_table", "write_plan"]
-
 
 def plan_report(
     plans: Iterable[Mapping[str, Any]],

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.model_listing import ListedModel
     from pytest_tablebench.store.upkeep import Survey
 
-__all__ = ["SOON", "retirement_line", "retirement_lines"]
-
-
 FindingState = Literal["ok", "-", "NO"]
 """`ok`: works. `-`: missing, but not every run needs it. `NO`: missing, and every run needs it."""
 

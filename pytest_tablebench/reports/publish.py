@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import GateResult
     from pytest_tablebench.reports.html import PageAhead
 
-__all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
-
 
 def answer_changes(run: Run) -> list[dict[str, Any]] | None:
     """Return the changed answers of a run from snapshots.json; None if unknown."""

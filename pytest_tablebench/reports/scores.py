@@ -13,23 +13,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 
-__all__ = [
-    "PARTS",
-    "bounded",
-    "check_table",
-    "cluster_lines",
-    "corrected_blocks",
-    "corrected_line",
-    "declared_parts",
-    "further_lines",
-    "scopes",
-    "score_row",
-    "score_table",
-    "strategy_tables",
-    "tag_blocks",
-    "tag_table",
-]
-
 SHARE = doc.Column("performance", "estimate", scale=(0.0, 1.0))
 """A column of mean scores."""
 

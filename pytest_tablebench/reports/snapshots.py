@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_tablebench.documents.document import Block, Document, Paragraph, Verbatim
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.results.snapshots import excerpt
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
-
-__all__ = ["change_kind", "change_words", "snapshots_report", "word_diff"]
 
 SHOWN = 10
 """The maximum number of changes in the report; `snapshots.json` has all."""
@@ -23,23 +21,23 @@ _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
 
 
-def snapshots_report(comparison: SnapshotComparison) -> Document:
+def snapshots_report(comparison: SnapshotComparison) -> doc.Document:
     """Return the counts of each model with its changes, `SHOWN` in all, and the problems."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     left = SHOWN
     for model in comparison.models:
         data = comparison.data(model)
         changes = data["changes"]
-        blocks.append(Paragraph(_counts_line(comparison, model, data)))
+        blocks.append(doc.Paragraph(_counts_line(comparison, model, data)))
         for change in changes[:left]:
-            blocks.append(Paragraph(f"{change_kind(change)}  {change['case_id']}"))
-            blocks += [Verbatim(words)] if (words := change_words(change)) else []
+            blocks.append(doc.Paragraph(f"{change_kind(change)}  {change['case_id']}"))
+            blocks += [doc.Verbatim(words)] if (words := change_words(change)) else []
         if rest := len(changes[left:]):
             text = f"not shown: {rest} more changed; all are in snapshots.json"
-            blocks.append(Paragraph(text))
+            blocks.append(doc.Paragraph(text))
         left = max(0, left - len(changes))
-    blocks += [Paragraph(problem, "warning") for problem in dict.fromkeys(comparison.problems)]
-    return Document("tablebench: snapshots of answers", blocks)
+    blocks += [doc.Paragraph(problem, "warning") for problem in dict.fromkeys(comparison.problems)]
+    return doc.Document("tablebench: snapshots of answers", blocks)
 
 
 def _counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:

@@ -13,8 +13,6 @@ from pytest_tablebench.util.names import counted, out_of
 if TYPE_CHECKING:
     from pytest_tablebench.claims.drift import WatchVerdict
 
-__all__ = ["watch_json", "watch_report"]
-
 TITLES = {
     "no drift": "no drift",
     "drift": "the model has drifted",
@@ -84,7 +82,7 @@ def _results(verdict: WatchVerdict) -> Iterator[str]:
 def _change(drop: Estimate) -> str:
     """Return a drop as a change, with its interval."""
     change = drop.negated
-    return f"{signed(change.value)} (95 % at every look: {interval(change.interval, sign=True)})"
+    return f"{signed(change.value)} (95 % at every look: {interval(change.interval, 'signed')})"
 
 
 def _theirs(verdict: WatchVerdict) -> str:
