@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.charts import draw
+from pytest_tablebench.documents._charts import draw
 from pytest_tablebench.documents.formats import PAGE, pieces, safe_address
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
