@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -16,6 +18,7 @@ from pytest_tablebench.claims.estimate import Estimate, span
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, out_of, printable
 
 
@@ -31,6 +34,17 @@ def safe_address(link: doc.Link) -> str:
     if colon and not is_web and not link.address.startswith("#"):
         return ""
     return quote(link.address, safe="/:?&=%~+,;@#-._", errors="replace")
+
+
+def linked(text: str, page: Path, folder: Path | None, most: int = 80) -> doc.Piece:
+    """Return text that leads from a file in `folder` to a page, if the page can be reached."""
+    try:
+        if folder is not None and page.is_file():
+            address = os.path.relpath(real_path(page), real_path(folder))
+            return doc.Link(text, quote(Path(address).as_posix()))
+    except (OSError, ValueError):  # not readable, or on another drive
+        pass
+    return doc.Code(text, most)
 
 
 @dataclass(frozen=True)

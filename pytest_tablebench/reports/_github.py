@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +43,8 @@ def summary_markdown(
     *,
     comparison: RunComparison | None = None,
     snapshots: Mapping[str, str] | None = None,
-    report_link: str | None = None,
+    has_page: bool = False,
     elsewhere: bool = False,
-    today: date | None = None,
 ) -> str:
     """Return the summary of one model's run as Markdown, within GitHub's limit.
 
@@ -56,14 +54,13 @@ def summary_markdown(
         gates: judged gates; without any there is no verdict.
         comparison: the comparison with the baseline.
         snapshots: by case id, the change of a stored answer.
-        report_link: the full report: an http(s) address or a relative path.
+        has_page: whether the run folder has a page, to which the summary leads.
         elsewhere: whether the summary is shown outside the run folder, as on GitHub's page of a
-            job. A relative path then becomes a hint, since it would lead nowhere.
-        today: by default the current day; a model that retires soon has a line.
+            job. Then it only names the page.
     """
     blocks: list[doc.Block] = [
         *_head(run, summary, gates),
-        *(doc.Paragraph(line, "warning") for line in retirement_lines(run, today)),
+        *(doc.Paragraph(line, "warning") for line in retirement_lines(run)),
         gate_table(gates),
         score_table(summary, "dataset", ", all"),
         *corrected_blocks(summary, run, ", all"),
@@ -76,8 +73,11 @@ def summary_markdown(
         *_changes(comparison),
         *_snapshots(snapshots or {}),
     ]
-    if report_link:
-        blocks.append(doc.Paragraph(_link(report_link, elsewhere=elsewhere)))
+    if has_page and elsewhere:
+        location = " in the run folder (among this job's artifacts, if it keeps one)"
+        blocks.append(doc.Paragraph(("Full report: ", doc.Code("report.html"), location)))
+    elif has_page:
+        blocks.append(doc.Paragraph(doc.Link("Full report", "report.html")))
     return markdown_text(blocks, limit=STEP_SUMMARY_LIMIT)
 
 
@@ -186,16 +186,6 @@ def _cases(title: str, cases: Sequence[str]) -> Iterator[doc.Block]:
     if cases:
         items = doc.Listing([doc.Code(case, 200) for case in cases], _CASES)
         yield doc.Fold(f"{title}: {len(cases):,}", [items])
-
-
-def _link(address: str, *, elsewhere: bool) -> doc.Text:
-    scheme, colon, rest = address.partition(":")
-    if elsewhere and not colon:
-        location = " in the run folder (among this job's artifacts, if it keeps one)"
-        return "Full report: ", doc.Code(address, 300), location
-    if colon and (scheme.lower() not in {"http", "https"} or not rest.startswith("//")):
-        return "Full report: ", doc.Code(address, 300)
-    return doc.Link("Full report", address)
 
 
 def write_summary(

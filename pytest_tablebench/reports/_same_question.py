@@ -77,7 +77,9 @@ def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
         )
     start = f"the cheapest {axis.name} that is not worse"
     if cheapest == block["reference"]:
-        rest = f": every cheaper one is worse by more than {margin}" if _has_cheaper(block) else ""
+        pairs = [entry["paired"] for entry in block["settings"].values() if "paired" in entry]
+        has_cheaper = any(paired["state"] == "worse" for paired in pairs)
+        rest = f": every cheaper one is worse by more than {margin}" if has_cheaper else ""
         return f"{start} is {reference}, the highest{rest}"
     paired = block["settings"][cheapest]["paired"]
     share = block["share"]
@@ -93,22 +95,13 @@ def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
 _PRICES = {"cost": "price", "tokens": "tokens"}
 
 
-def _has_cheaper(block: Mapping[str, Any]) -> bool:
-    return any(
-        entry["paired"]["state"] == "worse"
-        for entry in block["settings"].values()
-        if "paired" in entry
-    )
-
-
 def _missing(block: Mapping[str, Any]) -> Iterator[str]:
     """Yield what would decide each undecided setting."""
     for setting in block["undecided"]:
-        name, count = setting, block["settings"][setting]["paired"]["more_examples"]
-        if count is None:
-            yield f"no number of examples would soon tell for {name}"
-        else:
-            yield f"about {count:,} more examples would tell for {name}"
+        count = block["settings"][setting]["paired"]["more_examples"]
+        needed = "no number of" if count is None else f"about {count:,} more"
+        soon = " soon" if count is None else ""
+        yield f"{needed} examples would{soon} tell for {setting}"
 
 
 _UNITS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from pytest_tablebench.claims.migration import (
     cheapest,
 )
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import money, table_of
-from pytest_tablebench.util.files import real_path
+from pytest_tablebench.documents.formats import linked, money, table_of
 from pytest_tablebench.util.names import counted
 
 _STATES: Mapping[Verdict, doc.State] = {"yes": "holds", "no": "fails", "undecided": "undecided"}
@@ -133,12 +131,12 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
         )
     yield doc.Heading("Both models", 3)
     sides = [
-        (title, _page(side, origin))
-        for title, side in (("old", migration.old), ("new", migration.new))
+        linked(side.model, Path(side.path) / "report.html", origin, 40)
+        for side in (migration.old, migration.new)
     ]
     rows: list[Sequence[doc.Cell]] = list(_sides(migration.old, migration.new))
     if origin is not None:
-        rows.insert(0, ("", *(link for _, link in sides)))
+        rows.insert(0, ("", *sides))
     yield table_of(("", "old", "new"), rows)
     yield from _changes(migration)
     if migration.differences:
@@ -238,15 +236,3 @@ def _latency(side: Side, name: str) -> doc.Figure:
 
 def _price(value: float | None) -> doc.Figure:
     return doc.Figure(value, "money", unknown="unknown")
-
-
-def _page(side: Side, origin: Path | None) -> doc.Piece:
-    """Return a model, with a link to the page of its run if that exists."""
-    page = Path(side.path) / "report.html"
-    if origin is None or not page.is_file():
-        return doc.Code(side.model, 40)
-    try:
-        address = os.path.relpath(real_path(page), real_path(origin))
-    except ValueError:  # another drive
-        return doc.Code(side.model, 40)
-    return doc.Link(side.model, Path(address).as_posix())
