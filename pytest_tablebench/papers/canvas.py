@@ -303,7 +303,7 @@ def panels(  # noqa: PLR0917 - a grid is its sizes
     count: int,
     most: int,
     width: float,
-    height: float,
+    heights: float | Sequence[float],
     air: tuple[float, float],
     *,
     sharey: bool = False,
@@ -311,8 +311,10 @@ def panels(  # noqa: PLR0917 - a grid is its sizes
     """Return axes in rows of at most `most`; `air` is added to the width and height of all."""
     columns = min(most, count)
     rows = math.ceil(count / columns)
-    size(figure, width * columns + air[0], height * rows + air[1])
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
+    heights = [heights] * rows if isinstance(heights, float) else heights
+    size(figure, width * columns + air[0], sum(heights) + air[1])
+    look: Any = {"squeeze": False, "sharey": sharey, "height_ratios": heights}
+    axes = list(figure.subplots(rows, columns, **look).flat)
     for blank in axes[count:]:
         blank.set_visible(False)
     return axes[:count]

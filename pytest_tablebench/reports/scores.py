@@ -63,29 +63,22 @@ def score_table(
 
 def strategy_tables(summary: Mapping[str, Any]) -> list[doc.TableBlock]:
     """Return score and cost of each strategy; no table of a benchmark with one."""
-    return [
-        _strategy_table(benchmark["strategies"])
-        for benchmark in summary["benchmarks"].values()
-        if benchmark.get("strategies")
-    ]
-
-
-def _strategy_table(strategies: Mapping[str, Mapping[str, Any]]) -> doc.TableBlock:
-    rows: list[Sequence[doc.Cell]] = [
-        (
-            doc.Code(name, 60),
-            doc.Figure(figures["performance"]),
-            *(
-                doc.Figure(figures[key], "count")
-                for key in ("n_cases", "calls", "prompt_tokens", "completion_tokens")
-            ),
-            doc.Figure(figures["seconds"], digits=1),
-            doc.Figure(figures["cost_usd"], digits=4),
-        )
-        for name, figures in strategies.items()
-    ]
+    counts = ("n_cases", "calls", "prompt_tokens", "completion_tokens")
     columns = ("strategy", "performance", "cases", "calls", "prompt tokens", "completion tokens")
-    return table_of((*columns, "seconds", "USD"), rows)
+    tables = []
+    for benchmark in summary["benchmarks"].values():
+        rows: list[Sequence[doc.Cell]] = [
+            (
+                doc.Code(name, 60),
+                doc.Figure(figures["performance"]),
+                *(doc.Figure(figures[key], "count") for key in counts),
+                doc.Figure(figures["seconds"], digits=1),
+                doc.Figure(figures["cost_usd"], digits=4),
+            )
+            for name, figures in (benchmark.get("strategies") or {}).items()
+        ]
+        tables += [table_of((*columns, "seconds", "USD"), rows)] if rows else []
+    return tables
 
 
 def check_table(summary: Mapping[str, Any]) -> doc.TableBlock:
