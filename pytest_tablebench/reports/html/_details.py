@@ -108,6 +108,8 @@ def _length(text: str) -> int:
 def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
     parts = {str(name)[:80]: finite(value, 6) for name, value in list(record.parts.items())[:40]}
     checks = list(record.checks.items())[:40]
+    entry = record.corrected
+    words = entry and (entry.get("left_out") or VERDICT_TEXTS.get(str(entry.get("verdict")), ""))
     return {
         "id": record.case_id,
         **_reply_texts(record, limit),
@@ -132,16 +134,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         ],
         "chart": shown_chart(record),
         "steps": list(_steps(record, limit)),
-        **_corrected(record.corrected),
-    }
-
-
-def _corrected(entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the words on a correction that the page shows; empty without one."""
-    if entry is None:
-        return {}
-    words = entry.get("left_out") or VERDICT_TEXTS.get(str(entry.get("verdict")), "")
-    return {"corrected": str(words)[:200]}
+    } | ({} if entry is None else {"corrected": str(words)[:200]})
 
 
 def _reply_texts(record: Record, limit: int) -> dict[str, Any]:
