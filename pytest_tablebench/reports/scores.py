@@ -185,20 +185,18 @@ LISTED = 6
 
 def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return whether the intervals of a run treat tables or examples as independent."""
-    answered = [
-        (name, scope)
-        for benchmark in summary["benchmarks"].values()
-        for name, scope in benchmark["datasets"].items()
-        if scope["performance"] is not None
-    ]
-    unknown = [name for name, scope in answered if scope.get("n_clusters") is None]
-    counts = [
-        (name, scope["n_examples"], scope["n_clusters"])
-        for name, scope in answered
-        if scope.get("n_clusters") is not None and scope["n_clusters"] < scope["n_examples"]
-    ]
-    single = [name for name, _, tables in counts if tables == 1]
-    counts = [(name, examples, tables) for name, examples, tables in counts if tables > 1]
+    unknown, single, counts = list[str](), list[str](), list[tuple[str, int, int]]()
+    for benchmark in summary["benchmarks"].values():
+        for name, scope in benchmark["datasets"].items():
+            examples, tables = scope["n_examples"], scope.get("n_clusters")
+            if scope["performance"] is None:
+                continue
+            if tables is None:
+                unknown.append(name)
+            elif tables == 1 < examples:
+                single.append(name)
+            elif tables < examples:
+                counts.append((name, examples, tables))
     lines = [
         f"{name}: {examples:,} examples over {counted(tables, 'table')}; intervals "
         f"take tables as independent, not examples"

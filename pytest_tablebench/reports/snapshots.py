@@ -18,7 +18,7 @@ SHOWN = 10
 """The maximum number of changes in the report; `snapshots.json` has all."""
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
-_MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
+_MARKS = {"same": ("", ""), "old": ("[-", "-]"), "new": ("{+", "+}")}
 
 
 def snapshots_report(comparison: SnapshotComparison) -> doc.Document:
@@ -83,9 +83,9 @@ def change_words(change: Mapping[str, Any]) -> str:
     """
     old, new = change["old"].get("text", ""), change["new"].get("text", "")
     words = ""
-    for sign, text in word_diff(*excerpt(old, new, 600), most=300):
-        most = 80 if sign == "=" else 400
-        is_long, (start, end) = len(text) > most, _MARKS[sign]
+    for kind, text in word_diff(*excerpt(old, new, 600), most=300):
+        most = 80 if kind == "same" else 400
+        is_long, (start, end) = len(text) > most, _MARKS[kind]
         part = f"{text[: most // 2]}...{text[-most // 2 :]}" if is_long else text
         words += f"{start}{printable(part)}{end}"
     return words
@@ -93,20 +93,20 @@ def change_words(change: Mapping[str, Any]) -> str:
 
 def word_diff(
     old: str, new: str, most: int | None = None
-) -> Iterator[tuple[Literal["=", "-", "+"], str]]:
-    """Yield the text in both answers (`=`), only in the old (`-`), or only in the new one (`+`).
+) -> Iterator[tuple[Literal["same", "old", "new"], str]]:
+    """Yield the text in both answers (`same`), or in only one of them (`old`, `new`).
 
     Only the first `most` words, punctuation marks and gaps of each text are compared (None: all),
-    which bounds the time; the others are left out. The `=` and `-` parts joined are the old text,
-    the `=` and `+` parts the new one.
+    which bounds the time; the others are left out. Together the parts of
+    an answer are its text.
     """
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for tag, low, high, start, end in matcher.get_opcodes():
         if tag == "equal":
-            yield "=", "".join(before[low:high])
+            yield "same", "".join(before[low:high])
             continue
         if low < high:
-            yield "-", "".join(before[low:high])
+            yield "old", "".join(before[low:high])
         if start < end:
-            yield "+", "".join(after[start:end])
+            yield "new", "".join(after[start:end])

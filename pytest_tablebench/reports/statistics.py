@@ -19,7 +19,6 @@ from pytest_tablebench.papers.table import (
     Row,
     captioned,
     table_blocks,
-    typed_table,
     write_table,
 )
 from pytest_tablebench.results.judges import rank_correlation
@@ -269,8 +268,8 @@ _COLUMNS_SHOWN = 8
 
 def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
     """Return the figures without the model's dimensions, and how far rule and model agree."""
-    rows = [row[:_COLUMNS_SHOWN] for row in table.rows]
-    narrow = replace(table, table=typed_table(table.columns[:_COLUMNS_SHOWN], rows))
+    rows = tuple(row[:_COLUMNS_SHOWN] for row in table.rows)
+    narrow = replace(table, columns=table.columns[:_COLUMNS_SHOWN], rows=rows)
     blocks = [*table_blocks(narrow), doc.Listing(problems, 10)]
     pairs = [(row[2], row[7]) for row in rows if len(row) == _COLUMNS_SHOWN and row[7] is not None]
     if pairs:

@@ -287,11 +287,7 @@ def changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
     """Return pieces of two texts as (kind, words), with kind `same`, `old` or `new`."""
-    parts = diff_words(old[:limit], new[:limit], most=None)
-    pieces = [(_KINDS[sign], words) for sign, words in parts]
+    pieces: list[tuple[str, str]] = [*diff_words(old[:limit], new[:limit])]
     if max(len(old), len(new)) > limit:
         pieces.append(("same", f" … cut at {limit:,} characters"))
     return pieces
-
-
-_KINDS = {"=": "same", "-": "old", "+": "new"}

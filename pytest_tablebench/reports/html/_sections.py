@@ -125,7 +125,8 @@ def further_blocks(summary: Mapping[str, Any], run: RunFacts) -> Iterator[doc.Bl
             figures = scope["changed_meaning"]
             shares = (doc.Figure(figures[key], "percent") for key in ("pass_rate", "no_answer"))
             counts = (doc.Figure(figures[key], "count") for key in ("n_examples", "n_cases"))
-            cells = label, bounded(figures["value"], figures["ci95"]), *shares, *counts
+            mean = bounded(figures["value"], figures["ci95"])
+            cells: list[doc.Cell] = [label, mean, *shares, *counts]
             changed.append(doc.TableRow((*cells, ", ".join(figures["perturbations"])), rank))
     if parts:
         yield doc.Heading("Parts of the score", 3)
