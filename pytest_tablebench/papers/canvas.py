@@ -267,19 +267,18 @@ def points_over_bars(
     bars: Mapping[str, float],
     points: Mapping[str, Mapping[str, float]],
     *,
-    lines: int | None = None,
-    bars_label: str = "all",
+    lines: int,
+    bars_label: str,
 ) -> Axes | None:
     """Draw a bar for each name, and over it a point for each line that has a value there.
 
-    `lines` is the number of entries that the legend will have, by default the lines of `points`.
+    `lines` is the number of entries that the legend will have.
     Returns None without a number.
     """
     values = [value for entries in points.values() for value in entries.values()]
     if not has_number([*values, *bars.values()]):
         return None
-    count = len(points) if lines is None else lines
-    size(figure, 7.5, max(0.42 * len(bars) + 1.4, 0.2 * count + 1))
+    size(figure, 7.5, max(0.42 * len(bars) + 1.4, 0.2 * lines + 1))
     axes = figure.subplots()
     if has_number(list(bars.values())):
         widths = [0 if math.isnan(value) else value for value in bars.values()]

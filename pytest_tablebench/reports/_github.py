@@ -13,6 +13,7 @@ from pytest_tablebench.documents.formats import reasons_text, stored_text, table
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports._same_question import setting_lines, setting_tables
+from pytest_tablebench.reports.comparison import change_row
 from pytest_tablebench.reports.gates import gate_table
 from pytest_tablebench.reports.project import retirement_lines
 from pytest_tablebench.reports.scores import (
@@ -152,17 +153,8 @@ def _change_table(scopes_compared: Sequence[ScopeComparison]) -> doc.TableBlock:
     rows = []
     for scope in scopes_compared:
         if scope.kind in {"benchmark", "dataset"}:
-            difference = scope.measures["performance"]
             whole = scope.kind == "benchmark"
-            cells = (
-                (doc.Code(scope.name), ", all" if whole else ""),
-                doc.Figure(difference.before),
-                doc.Figure(difference.after),
-                difference,
-                doc.Figure(difference.p),
-                doc.Figure(scope.better, "count"),
-                doc.Figure(scope.worse, "count"),
-            )
+            cells = change_row(scope, (doc.Code(scope.name), ", all" if whole else ""))
             rows.append(doc.TableRow(cells, "whole" if whole else ""))
     change = doc.Column("difference", "estimate", "signed")
     return table_of(("", "baseline", "this run", change, "p", "better", "worse"), rows)
@@ -188,27 +180,20 @@ def _cases(title: str, cases: Sequence[str]) -> Iterator[doc.Block]:
         yield doc.Fold(f"{title}: {len(cases):,}", [items])
 
 
-def write_summary(
-    folder: Path,
-    text: str,
-    environ: Mapping[str, str] | None = None,
-    *,
-    step_text: str | None = None,
-) -> str | None:
+def write_summary(folder: Path, text: str, step_text: str) -> str | None:
     """Write `summary.md`, and append to the file that `$GITHUB_STEP_SUMMARY` names, if set.
 
-    `step_text` replaces the text for that file. If it exceeds GitHub's limit, a line that names the
-    run folder is written instead. Returns why the step summary could not be written, else None.
+    That file gets `step_text`, or a line that names the run folder if this exceeds GitHub's limit.
+    Returns why the step summary could not be written, else None.
     Raises `SettingsError` if `summary.md` cannot be written.
     """
     file = folder / "summary.md"
     with writing(f"{file}: cannot be written"):
         write_whole(file, text)
-    named = (os.environ if environ is None else environ).get("GITHUB_STEP_SUMMARY")
+    named = os.environ.get("GITHUB_STEP_SUMMARY")
     if not named:
         return None
-    target = Path(named)
-    text = text if step_text is None else step_text
+    target, text = Path(named), step_text
     try:
         taken = target.stat().st_size if target.exists() else 0
         if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:

@@ -190,6 +190,14 @@ def _smallest(comparison: RunComparison) -> str:
     )
 
 
+def change_row(scope: ScopeComparison, name: doc.Text) -> tuple[doc.Cell, ...]:
+    """Return the performance of a scope in both runs, and the numbers of changed verdicts."""
+    change = scope.measures["performance"]
+    ends, p = (doc.Figure(change.before), doc.Figure(change.after)), doc.Figure(change.p, "chance")
+    verdicts = doc.Figure(scope.better, "count"), doc.Figure(scope.worse, "count")
+    return name, *ends, change, p, *verdicts
+
+
 def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> str:
     """Return a line if an interval and a p-value disagree on a difference in these measures."""
     disagreements = [

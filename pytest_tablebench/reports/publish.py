@@ -143,7 +143,7 @@ def _write_summary(
         )
         for elsewhere in (False, True)
     )
-    problem = write_summary(run.path, folder_text, step_text=on_github)
+    problem = write_summary(run.path, folder_text, on_github)
     return [problem] if problem else []
 
 

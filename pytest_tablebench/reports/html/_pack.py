@@ -228,18 +228,8 @@ def _notes(count: int, places: TextPacker, cut: int, limit: int) -> Iterator[str
 _PARTS = 12
 _ASKED = frozenset(
     {
-        *(
-            "setting",
-            "compat",
-            "judge",
-            "structure",
-            "format_retries",
-            "limit",
-            "sample",
-            "shots",
-            "demos",
-        ),
-        *("configs_per_example", "seed", "api_base", "params", "repeats", "data"),
+        *("setting", "compat", "judge", "structure", "format_retries", "limit", "sample", "shots"),
+        *("demos", "configs_per_example", "seed", "api_base", "params", "repeats", "data"),
     }
 )
 """Settings that identify a case, in addition to its axes."""

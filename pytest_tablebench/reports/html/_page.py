@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.outliers import outliers_of
 from pytest_tablebench.claims.summary import summary_of
-from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.config.axes import NAMED, Axis
 from pytest_tablebench.documents.html import compiled, grouped, save_page
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.reports.comparison import methods_line
@@ -137,7 +137,7 @@ def write_page(
         "tags": grouped(_sections.tag_sections(summary, run, tags, packed.axes["dataset"])),
         "maps": grouped(_sections.map_blocks(summary, packed.axes)),
         "ranges": grouped([*_facts.range_blocks(loaded.scores), *_sections.spread_blocks(summary)]),
-        "axes_of_cases": _axes(),
+        "axes_of_cases": json.dumps([*map(_axis, NAMED)]),
         "outcomes": _facts.outcomes(records),
         "costs": grouped(_sections.cost_blocks(records, summary)),
         "comparison": comparison,
@@ -161,10 +161,6 @@ def write_page(
     return problems
 
 
-def _axes() -> str:
-    """Return what the script of the page knows of each axis, as JSON."""
-    axes = [
-        {"name": a.name, "label": a.name.capitalize(), "letter": a.letter, "in_grid": a.in_grid}
-        for a in NAMED
-    ]
-    return json.dumps(axes)
+def _axis(axis: Axis) -> dict[str, object]:
+    facts = {"name": axis.name, "label": axis.name.capitalize(), "letter": axis.letter}
+    return {**facts, "in_grid": axis.in_grid}

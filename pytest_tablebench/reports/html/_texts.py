@@ -43,17 +43,6 @@ def shown_example(example: ExampleText) -> dict[str, Any]:
     }
 
 
-def is_cut(example: ExampleText) -> bool:
-    """Return whether rows, columns or tables of an example are not shown."""
-    if len(example.tables) > 5:
-        return True
-    return any(
-        len(table["rows"]) > _ROW_LIMIT
-        or max([len(table["header"]), *map(len, table["rows"])], default=0) > _COLUMN_LIMIT
-        for table in example.tables
-    )
-
-
 def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return title, header and rows, and the numbers of all rows and columns.
 
@@ -239,8 +228,12 @@ class TextPacker:
     def add_example(self, example: ExampleText, record: Record) -> None:
         """Add the question and tables of a record."""
         self.questions.setdefault((record.dataset, record.example_id), example.question)
-        self.tables_cut += is_cut(example)
-        self._tables.add(example.id, shown_example(example))
+        content = shown_example(example)
+        self.tables_cut += content["table_count"] > len(content["tables"]) or any(
+            table["row_count"] > _ROW_LIMIT or table["column_count"] > _COLUMN_LIMIT
+            for table in content["tables"]
+        )
+        self._tables.add(example.id, content)
 
     def add(self, text: PromptText | TranscriptText, *, is_right: bool) -> None:
         """Add a prompt or a transcript; `is_right`: all its cases are right."""
