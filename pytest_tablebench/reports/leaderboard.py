@@ -84,7 +84,7 @@ def _benchmark(
     parts = runs_by_mode(runs, name)
     datasets = sorted({row.dataset for run in parts for row in run.rows})
     is_corrected = shared_overlay(parts) is not None
-    ranking = _ranking(name, parts, datasets, _costs(runs, parts), is_corrected=is_corrected)
+    ranking = _ranking(name, runs, datasets, is_corrected=is_corrected)
     yield doc.Heading(doc.Code(name, 60))
     columns = doc.Column("#"), doc.Column("model", "text"), SHARE
     more = ["by corrected gold", "# by it", "moved"] if is_corrected else []
@@ -145,22 +145,16 @@ def _maps(analysis: Mapping[str, Any]) -> Iterator[doc.Block]:
             yield table_of(("", *columns), rows, is_heat_map=True)
 
 
-def _costs(runs: Sequence[Run], parts: Sequence[Run]) -> list[float | None]:
-    """Return the cost of each part of a run in US dollars, None where it is unknown.
+def _cost(part: Run, runs: Sequence[Run]) -> float | None:
+    """Return the cost of a part of a run in US dollars, None if it is unknown.
 
-    The cost of a part that is a whole run includes calls to judges. Any other part costs as much as
-    the calls of its cases.
+    The cost of a whole run includes calls to judges. A part costs as much as the calls of its
+    cases.
     """
-    cases = {run.path: len(run.rows) for run in runs}
-    costs: list[float | None] = []
-    for part in parts:
-        whole = part.facts.cost_usd
-        prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
-        if len(part.rows) == cases[part.path]:
-            costs.append(whole)
-        else:
-            costs.append(fsum(prices) if len(prices) == len(part.rows) else None)
-    return costs
+    if any(len(part.rows) == len(run.rows) for run in runs if run.path == part.path):
+        return part.facts.cost_usd
+    prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
+    return fsum(prices) if len(prices) == len(part.rows) else None
 
 
 @dataclass(frozen=True)
@@ -203,16 +197,11 @@ class _RankedRun:
 
 
 def _ranking(
-    name: str,
-    runs: Sequence[Run],
-    datasets: Sequence[str],
-    costs: Sequence[float | None],
-    *,
-    is_corrected: bool,
+    name: str, runs: Sequence[Run], datasets: Sequence[str], *, is_corrected: bool
 ) -> list[_RankedRun]:
     """Return the runs, best first; runs without all datasets come last."""
     rows = []
-    for run, cost in zip(runs, costs, strict=True):
+    for run in runs_by_mode(runs, name):
         table = ScoreTable.from_records(run.rows)
         scope = summarize(table)["benchmarks"][name]
         is_whole = len(scope["datasets"]) == len(datasets)
@@ -223,7 +212,7 @@ def _ranking(
             corrected = summarize(table.corrected)["benchmarks"].get(name, {})
         is_known = len(corrected.get("datasets", ())) == len(datasets)
         by_gold = corrected["performance"] if is_known else None
-        rows.append(_RankedRun(run, scope, performance, by_gold, values, cost))
+        rows.append(_RankedRun(run, scope, performance, by_gold, values, _cost(run, runs)))
     return sorted(
         rows, key=lambda row: (row.performance is None, -(row.performance or 0), row.run.model)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import TableBenchError
@@ -58,7 +58,21 @@ def publish(
     changes = run.changes or {"changes": ()}
     kinds = {change["case_id"]: change["kind"] for change in changes["changes"]}
     if allure is not None:
-        _write_allure(run, *allure, kinds)
+        from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
+
+        mode, out = allure
+        if mode == "auto":
+            not_right = sum(r.outcome in {"wrong", "no_answer"} for r in run.records)
+            mode = choose_mode(len(run.records), not_right)
+        write_allure(
+            run.records,
+            out,
+            run=run.facts,
+            mode=mode,
+            texts=read_texts(run.path / TEXTS),
+            snapshots=kinds,
+            figures=dataset_figures(summary_of(run)),
+        )
     has_summary = (
         summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
     )
@@ -145,18 +159,3 @@ def _write_summary(
     )
     problem = write_summary(run.path, folder_text, on_github)
     return [problem] if problem else []
-
-
-def _write_allure(run: Run, mode: Any, out: Path, kinds: dict[str, str]) -> None:
-    from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
-
-    records = run.records
-    if mode == "auto":
-        mode = choose_mode(
-            len(records), sum(record.outcome in {"wrong", "no_answer"} for record in records)
-        )
-    texts = read_texts(run.path / TEXTS)
-    figures = dataset_figures(summary_of(run))
-    write_allure(
-        records, out, run=run.facts, mode=mode, texts=texts, snapshots=kinds, figures=figures
-    )
