@@ -211,7 +211,7 @@ def _conversations(
 def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:
     """Return all figures: by rule, and by the model if it was asked."""
     from pytest_tablebench.generate.annotate.questions import DIMENSIONS
-    from pytest_tablebench.papers.table import PaperTable, typed_table
+    from pytest_tablebench.papers.table import PaperTable
 
     names = [name.replace("_", " ") for name in DIMENSIONS]
     header = ["table", "tokens", "complexity", *names[:4]]
@@ -226,7 +226,7 @@ def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTab
             for row, table_marks in zip(rows, marks, strict=True)
         ]
     title = "Complexity of tables (of 100; each dimension from 1 to 10)"
-    return PaperTable("complexity", title, typed_table(header, rows))
+    return PaperTable("complexity", title, tuple(header), tuple(rows))
 
 
 def _score(marks: Sequence[int]) -> int:

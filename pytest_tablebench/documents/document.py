@@ -180,7 +180,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart of a page: its kind in `documents/charts`, title and data; only a page shows it."""
+    """A chart of a page: its kind in `documents/_charts`, title and data; only a page shows it."""
 
     kind: str
     title: str

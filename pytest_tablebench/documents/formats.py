@@ -4,58 +4,47 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pytest_tablebench.claims.estimate import Estimate, span
-from pytest_tablebench.documents.document import (
-    Cell,
-    Choice,
-    Code,
-    Column,
-    Figure,
-    Kind,
-    Piece,
-    TableBlock,
-    TableRow,
-    Text,
-)
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, out_of, printable
 
-__all__ = [
-    "PAGE",
-    "TERMINAL",
-    "NumberStyle",
-    "aligned",
-    "distinct",
-    "duration",
-    "fitting",
-    "flat",
-    "interval",
-    "left_out_lines",
-    "memory_lines",
-    "money",
-    "number",
-    "origins_text",
-    "percent",
-    "pieces",
-    "reasons_text",
-    "signed",
-    "stored_text",
-    "table_of",
-    "unusable_text",
-]
 
-
-def pieces(text: Text) -> tuple[Piece, ...]:
+def pieces(text: doc.Text) -> tuple[doc.Piece, ...]:
     """Return a sentence as a tuple of its pieces."""
     return text if isinstance(text, tuple) else (text,)
+
+
+def safe_address(link: doc.Link) -> str:
+    """Return the address of a link to the page, a file near it or a website; else ""."""
+    scheme, colon, rest = link.address.partition(":")
+    is_web = scheme.lower() in {"http", "https"} and rest.startswith("//")
+    if colon and not is_web and not link.address.startswith("#"):
+        return ""
+    return quote(link.address, safe="/:?&=%~+,;@#-._", errors="replace")
+
+
+def linked(text: str, page: Path, folder: Path | None, most: int = 80) -> doc.Piece:
+    """Return text that leads from a file in `folder` to a page, if the page can be reached."""
+    try:
+        if folder is not None and page.is_file():
+            address = os.path.relpath(real_path(page), real_path(folder))
+            return doc.Link(text, quote(Path(address).as_posix()))
+    except (OSError, ValueError):  # not readable, or on another drive
+        pass
+    return doc.Code(text, most)
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class NumberStyle:
         """Return a whole number."""
         return self.unknown if value is None else f"{value:{self.separator}}"
 
-    def figure(self, value: float | None, kind: Kind = "number", digits: int = 3) -> str:
+    def figure(self, value: float | None, kind: doc.Kind = "number", digits: int = 3) -> str:
         """Return a figure of a kind."""
         if value is None:
             return self.unknown
@@ -116,28 +105,28 @@ class NumberStyle:
         return (self.signed if kind == "signed" else self.number)(value, digits)
 
     def interval(
-        self, bounds: Sequence[float] | None, kind: Kind = "number", digits: int = 3
+        self, bounds: Sequence[float] | None, kind: doc.Kind = "number", digits: int = 3
     ) -> str:
         """Return `low to high`."""
         return span(bounds, lambda end: self.figure(end, kind, digits)) if bounds else self.unknown
 
-    def plain(self, piece: Piece) -> str:
+    def plain(self, piece: doc.Piece) -> str:
         """Return a piece of a sentence as text that a writer has yet to escape."""
         if isinstance(piece, str):
             return piece
-        if isinstance(piece, Choice):
+        if isinstance(piece, doc.Choice):
             return self.plain(piece.text)
-        if isinstance(piece, Figure):
+        if isinstance(piece, doc.Figure):
             if piece.value is None:
                 return self.unknown if piece.unknown is None else piece.unknown
             if isinstance(piece.value, Sequence):
                 return self.interval(piece.value, piece.kind, piece.digits)
             return self.figure(piece.value, piece.kind, piece.digits) + piece.unit
-        if isinstance(piece, Code) and len(piece.text) > piece.most:
+        if isinstance(piece, doc.Code) and len(piece.text) > piece.most:
             return f"{piece.text[: piece.most - 1]}…"
         return piece.text
 
-    def text(self, text: Text) -> str:
+    def text(self, text: doc.Text) -> str:
         """Return a sentence as text that a writer has yet to escape."""
         return "".join(map(self.plain, pieces(text)))
 
@@ -149,6 +138,7 @@ TERMINAL = NumberStyle()
 """The signs of terminals, Markdown and files."""
 
 number, signed, percent = TERMINAL.number, TERMINAL.signed, TERMINAL.percent
+interval = TERMINAL.interval
 
 
 def money(value: float | None) -> str:
@@ -156,13 +146,6 @@ def money(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "unknown"
     return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
-
-
-def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = False) -> str:
-    """Return `low to high`; with `sign`, the bounds of a difference."""
-    if not bounds:
-        return "-"
-    return span(bounds, lambda end: (signed if sign else number)(end, digits))
 
 
 def duration(seconds: float) -> str:
@@ -333,27 +316,27 @@ def _width(text: str) -> int:
 
 
 def table_of(
-    columns: Sequence[Column | str],
-    rows: Sequence[Sequence[Cell] | TableRow],
+    columns: Sequence[doc.Column | str],
+    rows: Sequence[Sequence[doc.Cell] | doc.TableRow],
     *,
     most: int = 500,
     fewest: int = 5,
     is_heat_map: bool = False,
-) -> TableBlock:
+) -> doc.TableBlock:
     """Return a table; a name is a column of figures, the first a column of texts."""
-    return TableBlock(
+    return doc.TableBlock(
         [
-            Column(column, "figure" if index else "text") if isinstance(column, str) else column
+            doc.Column(column, "figure" if index else "text") if isinstance(column, str) else column
             for index, column in enumerate(columns)
         ],
-        [row if isinstance(row, TableRow) else TableRow(row) for row in rows],
+        [row if isinstance(row, doc.TableRow) else doc.TableRow(row) for row in rows],
         most,
         fewest,
         is_heat_map,
     )
 
 
-def flat(table: TableBlock) -> tuple[list[Column], list[list[Text]]]:
+def flat(table: doc.TableBlock) -> tuple[list[doc.Column], list[list[doc.Text]]]:
     """Return columns and shown rows with two figures for each estimate: value and interval."""
     columns = [part for column in table.columns for part in _parts(column)]
     rows = [
@@ -367,16 +350,16 @@ def flat(table: TableBlock) -> tuple[list[Column], list[list[Text]]]:
     return columns, rows
 
 
-def _parts(column: Column) -> list[Column]:
+def _parts(column: doc.Column) -> list[doc.Column]:
     is_estimate = column.kind == "estimate"
-    return [Column(column.title), Column("95 % interval")] if is_estimate else [column]
+    return [doc.Column(column.title), doc.Column("95 % interval")] if is_estimate else [column]
 
 
-def _cell_texts(column: Column, cell: Cell) -> list[Text]:
+def _cell_texts(column: doc.Column, cell: doc.Cell) -> list[doc.Text]:
     if column.kind != "estimate" and not isinstance(cell, Estimate):
         return ["" if cell is None else cell]
     estimate = cell if isinstance(cell, Estimate) else Estimate()
-    value = Figure(estimate.value, column.estimates)
+    value = doc.Figure(estimate.value, column.estimates)
     if column.kind != "estimate":
         return [value]
-    return [value, Figure(estimate.interval, column.estimates)]
+    return [value, doc.Figure(estimate.interval, column.estimates)]

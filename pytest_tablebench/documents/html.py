@@ -5,33 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.documents.charts import draw
-from pytest_tablebench.documents.document import (
-    Block,
-    Cell,
-    Chart,
-    Choice,
-    Column,
-    Document,
-    Figure,
-    Heading,
-    Kind,
-    Link,
-    Listing,
-    Paragraph,
-    Text,
-    Verdict,
-)
-from pytest_tablebench.documents.formats import PAGE, pieces
-from pytest_tablebench.documents.svg import Plot
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents._charts import draw
+from pytest_tablebench.documents.formats import PAGE, pieces, safe_address
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
@@ -40,7 +22,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 _SHADES = 20
-_WEB = {"http", "https"}
 
 
 def save_page(
@@ -71,7 +52,7 @@ def save_page(
         write_whole(out, stream)
 
 
-def save_document(document: Document, out: Path) -> None:
+def save_document(document: doc.Document, out: Path) -> None:
     """Write a document as a page that loads nothing.
 
     Raises `SettingsError` if `out` cannot be written.
@@ -79,89 +60,63 @@ def save_document(document: Document, out: Path) -> None:
     save_page(out, "document.html", {"document": document, "sections": _sections(document.blocks)})
 
 
-@dataclass(frozen=True)
-class _BlockGroup:
-    """Blocks that share a card (`card`), a row of charts (`Chart`), or are alone."""
+def grouped(
+    blocks: Iterable[doc.Block], heading: doc.Heading | None = None
+) -> list[dict[str, Any]]:
+    """Return the blocks below a heading for the macro `groups` of `blocks.html`.
 
-    kind: str
-    label: str
-    blocks: list[Block | Plot]
-
-
-@dataclass(frozen=True)
-class _PageSection:
-    """The blocks below a heading of level 2, or before the first."""
-
-    name: str
-    heading: Heading | None = None
-    groups: list[_BlockGroup] = field(default_factory=list)
-
-    def add(self, block: Block) -> None:
-        """Add a block to the last group, or to a new one."""
-        plot = None
-        if isinstance(block, Chart):
-            if (plot := draw(block)) is None:
-                return
-            kind = "Chart"
-        elif isinstance(block, Verdict) or (
-            isinstance(block, Paragraph | Listing) and not self._in_card()
-        ):
-            kind = ""
-        else:
-            kind = "card"
-        starts = isinstance(block, Heading) or not self.groups or self.groups[-1].kind != kind
-        if starts:
-            heading = block if isinstance(block, Heading) else self.heading
-            label = "" if heading is None else one_line(heading.text)
-            self.groups.append(_BlockGroup(kind, label, []))
-        self.groups[-1].blocks.append(plot or block)
-
-    def _in_card(self) -> bool:
-        return bool(self.groups) and self.groups[-1].kind == "card"
-
-
-def grouped(blocks: Iterable[Block]) -> list[_BlockGroup]:
-    """Return the blocks of one section for the macro `groups` of `blocks.html`."""
-    return [group for section in _sections(blocks) for group in section.groups]
-
-
-def _sections(blocks: Iterable[Block]) -> list[_PageSection]:
-    sections = [_PageSection("top")]
+    The blocks of a group share a card (`card`) or a row of charts (`Chart`), or are alone.
+    """
+    groups: list[dict[str, Any]] = []
     for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            name = block.name or f"section-{len(sections)}"
-            sections.append(_PageSection(name, block))
+        shown_block = draw(block) if isinstance(block, doc.Chart) else block
+        if shown_block is None:
+            continue
+        former = groups[-1]["kind"] if groups else None
+        is_alone = isinstance(block, doc.Verdict) or (
+            isinstance(block, doc.Paragraph | doc.Listing) and former != "card"
+        )
+        kind = "Chart" if isinstance(block, doc.Chart) else "" if is_alone else "card"
+        if isinstance(block, doc.Heading) or former != kind:
+            title = block if isinstance(block, doc.Heading) else heading
+            label = "" if title is None else one_line(title.text)
+            groups.append({"kind": kind, "label": label, "blocks": []})
+        groups[-1]["blocks"].append(shown_block)
+    return groups
+
+
+def _sections(blocks: Iterable[doc.Block]) -> list[dict[str, Any]]:
+    """Return the blocks before the first heading of level 2, and below each."""
+    parts: list[tuple[doc.Heading | None, list[doc.Block]]] = [(None, [])]
+    for block in blocks:
+        if isinstance(block, doc.Heading) and block.level == 2:
+            parts.append((block, []))
         else:
-            sections[-1].add(block)
-    return [section for section in sections if section.heading or section.groups]
+            parts[-1][1].append(block)
+    return [
+        {"name": (heading and heading.name) or f"section-{n}", "heading": heading, "groups": groups}
+        for n, (heading, inner) in enumerate(parts)
+        if (groups := grouped(inner, heading)) or heading
+    ]
 
 
-def one_line(text: Text, most: int = 2000) -> str:
+def one_line(text: doc.Text, most: int = 2000) -> str:
     """Return a sentence as visible text without marks."""
     return printable(PAGE.text(text), most)
 
 
-def _leads(link: Link) -> str:
-    """Return the address of a link to the page, a file near it or a website; else ""."""
-    scheme, colon, rest = link.address.partition(":")
-    is_inside = link.address.startswith("#")
-    if colon and not is_inside and not (scheme.lower() in _WEB and rest.startswith("//")):
-        return ""
-    return quote(link.address, safe="/:?&=%~+,;@#-._", errors="replace")
-
-
-def _strength(cell: Cell, kind: Kind = "number") -> str:
+def _strength(cell: doc.Cell, kind: doc.Kind = "number") -> str:
     """Return the class of the colour of a cell, or of an estimated difference."""
     if isinstance(cell, Estimate):
         return slope(cell.value) if kind == "signed" else ""
-    figure = cell.text if isinstance(cell, Choice) else cell
-    if not isinstance(figure, Figure) or figure.strength is None:
+    figure = cell.text if isinstance(cell, doc.Choice) else cell
+    if not isinstance(figure, doc.Figure) or figure.strength is None:
         return ""
     is_difference = figure.kind == "signed"
     return slope(figure.strength) if is_difference else shade(figure.strength)
 
 
-def _on_scale(estimate: Estimate, column: Column) -> dict[str, Any] | None:
+def _on_scale(estimate: Estimate, column: doc.Column) -> dict[str, Any] | None:
     """Return the places of an estimate on a mark that is 120 units wide; None without a value."""
     if estimate.value is None or column.scale is None:
         return None
@@ -205,7 +160,7 @@ def _environment() -> Environment:
         "figure": PAGE.figure,
         "interval": PAGE.interval,
         "kind": lambda value: type(value).__name__,
-        "leads": _leads,
+        "leads": safe_address,
         "line": one_line,
         "on_scale": _on_scale,
         "pieces": pieces,

@@ -5,31 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
 
-from pytest_tablebench.documents.document import (
-    Block,
-    Choice,
-    Code,
-    Figure,
-    Fold,
-    Heading,
-    Link,
-    Listing,
-    Paragraph,
-    Piece,
-    Sentences,
-    StateWord,
-    TableBlock,
-    Text,
-    Verbatim,
-    Verdict,
-)
-from pytest_tablebench.documents.formats import TERMINAL, flat, pieces
+from pytest_tablebench.documents import document as doc
+from pytest_tablebench.documents.formats import TERMINAL, flat, pieces, safe_address
 from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import counted, printable
-
-__all__ = ["COMMENT_LIMIT", "CUTS", "STEP_SUMMARY_LIMIT", "markdown_text"]
 
 COMMENT_LIMIT = 65_536
 """Largest size of a comment (GitHub's error: "body is too long")."""
@@ -55,7 +35,7 @@ _STRUCTURE = re.compile(
 """Characters that can become structure, a link or a mention."""
 
 
-def markdown_text(blocks: Iterable[Block], *, limit: int | None = COMMENT_LIMIT) -> str:
+def markdown_text(blocks: Iterable[doc.Block], *, limit: int | None = COMMENT_LIMIT) -> str:
     """Return blocks as Markdown of at most `limit` bytes; None for a file of any size.
 
     A note replaces the blocks that do not fit.
@@ -73,57 +53,49 @@ def markdown_text(blocks: Iterable[Block], *, limit: int | None = COMMENT_LIMIT)
     return text
 
 
-def _block_lines(block: Block) -> list[str]:
+def _block_lines(block: doc.Block) -> list[str]:
     match block:
-        case Heading(text, level):
+        case doc.Heading(text, level):
             return [f"{'#' * level} {_inline(text)}"]
-        case Paragraph(text, tone) if text and tone != "legend":
+        case doc.Paragraph(text, tone) if text and tone != "legend":
             return [f"{'⚠️ ' if tone == 'warning' else ''}{_inline(text)}"]
-        case Sentences(items):
+        case doc.Sentences(items):
             return [line for item in items for line in (_inline(item), "")][:-1]
-        case Verbatim(text):
+        case doc.Verbatim(text):
             return ["<pre>", *(escaped_text(line, None) for line in text.splitlines()), "</pre>"]
-        case Verdict(text, state, reasons):
+        case doc.Verdict(text, state, reasons):
             lines = [f"{ICONS[state]} **{_inline(text).strip()}**"]
             return (
                 [*lines, "", *(f"- {_inline(reason)}" for reason in reasons)] if reasons else lines
             )
-        case Listing(items, most):
+        case doc.Listing(items, most):
             lines = [f"- {_inline(item)}" for item in items[:most]]
             return [*lines, f"- {block.remainder}"] if block.remainder else lines
-        case TableBlock():
+        case doc.TableBlock():
             return list(_table(block))
-        case Fold(title, inner):
+        case doc.Fold(title, inner):
             lines = [line for part in inner for line in ("", *_block_lines(part))]
             return [f"<details><summary>{_inline(title)}</summary>", *lines, "", "</details>"]
     return []
 
 
-def _inline(text: Text) -> str:
+def _inline(text: doc.Text) -> str:
     return "".join(map(_piece, pieces(text)))
 
 
-def _piece(piece: Piece) -> str:
-    if isinstance(piece, Choice):
+def _piece(piece: doc.Piece) -> str:
+    if isinstance(piece, doc.Choice):
         return _piece(piece.text)
-    if isinstance(piece, Code):
+    if isinstance(piece, doc.Code):
         return code(piece.text, piece.most)
-    if isinstance(piece, StateWord):
+    if isinstance(piece, doc.StateWord):
         return f"{ICONS[piece.state]} {escaped_text(piece.text)}"
-    if isinstance(piece, Link) and _is_address(piece.address):
-        address = quote(piece.address, safe="/:?&=%~+,;@-._", errors="replace")
+    if isinstance(piece, doc.Link) and (address := safe_address(piece)) and address[0] != "#":
         return f"[{escaped_text(piece.text)}]({address})"
     text = TERMINAL.plain(piece)
-    if isinstance(piece, Figure):
+    if isinstance(piece, doc.Figure):
         return text.replace("*", "&#42;")
     return escaped_text(text)
-
-
-def _is_address(address: str) -> bool:
-    scheme, colon, rest = address.partition(":")
-    if not colon:
-        return not address.startswith("#")
-    return scheme.lower() in {"http", "https"} and rest.startswith("//")
 
 
 def escaped_text(text: str, most: int | None = _LONGEST) -> str:
@@ -140,7 +112,7 @@ def escaped_text(text: str, most: int | None = _LONGEST) -> str:
     )
 
 
-def _table(table: TableBlock) -> Iterator[str]:
+def _table(table: doc.TableBlock) -> Iterator[str]:
     columns, rows = flat(table)
     if not rows:
         return

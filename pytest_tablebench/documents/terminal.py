@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_tablebench.documents.document import (
-    Block,
-    Code,
-    Fold,
-    Heading,
-    Listing,
-    Paragraph,
-    Sentences,
-    TableBlock,
-    Text,
-    Verbatim,
-    Verdict,
-)
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import TERMINAL, aligned, fitting, flat, pieces
 from pytest_tablebench.util.names import printable
-
-__all__ = ["terminal_lines"]
 
 _LONGEST = 2000
 """The most characters of a sentence."""
@@ -34,10 +20,10 @@ _WIDTH = 120
 """The width up to which long texts stay in a table, if the width of the terminal is unknown."""
 
 
-def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list[str]:
+def terminal_lines(blocks: Iterable[doc.Block], *, width: int | None = None) -> list[str]:
     """Return the lines of blocks; the last columns of tables that exceed `width` are left out."""
     lines: list[str] = []
-    before: Block | None = None
+    before: doc.Block | None = None
     for block in blocks:
         block_lines = list(_block_lines(block, width))
         if block_lines and lines and _is_apart(before, block):
@@ -47,55 +33,55 @@ def terminal_lines(blocks: Iterable[Block], *, width: int | None = None) -> list
     return lines
 
 
-def _is_apart(before: Block | None, block: Block) -> bool:
+def _is_apart(before: doc.Block | None, block: doc.Block) -> bool:
     """Return whether an empty line parts two blocks.
 
     Not after a heading, before a list, or between sentences and texts.
     """
-    joins = isinstance(before, Paragraph | Listing | Verbatim) and isinstance(
-        block, Paragraph | Verbatim
+    joins = isinstance(before, doc.Paragraph | doc.Listing | doc.Verbatim) and isinstance(
+        block, doc.Paragraph | doc.Verbatim
     )
-    return not (joins or isinstance(before, Heading) or isinstance(block, Listing))
+    return not (joins or isinstance(before, doc.Heading) or isinstance(block, doc.Listing))
 
 
-def _block_lines(block: Block, width: int | None) -> Iterator[str]:
+def _block_lines(block: doc.Block, width: int | None) -> Iterator[str]:
     match block:
-        case Heading(text, level):
+        case doc.Heading(text, level):
             yield f" {_sentence(text)} ".center(80, "=") if level == 2 else _sentence(text)
-        case Paragraph(text, tone) if text and tone != "legend":
+        case doc.Paragraph(text, tone) if text and tone != "legend":
             yield _sentence(text)
-        case Sentences(items):
+        case doc.Sentences(items):
             yield from map(_sentence, items)
-        case Verbatim(text, indent):
+        case doc.Verbatim(text, indent):
             yield from (
                 f"{' ' * indent}{printable(line.expandtabs())}" for line in text.splitlines()
             )
-        case Verdict(text, _, reasons):
+        case doc.Verdict(text, _, reasons):
             yield _sentence(text)
             yield from (f"  {_sentence(reason)}" for reason in reasons)
-        case Listing(items, most):
+        case doc.Listing(items, most):
             yield from (f"  {_sentence(item)}" for item in items[:most])
             yield from [f"  ... {block.remainder}"] if block.remainder else []
-        case TableBlock():
+        case doc.TableBlock():
             yield from _table(block, width)
-        case Fold(title, inner):
+        case doc.Fold(title, inner):
             yield _sentence(title)
             room = None if width is None else width - 2
             cut = [
                 replace(part, most=min(part.most, _FOLDED))
-                if isinstance(part, TableBlock | Listing)
+                if isinstance(part, doc.TableBlock | doc.Listing)
                 else part
                 for part in inner
             ]
             yield from (f"  {line}".rstrip() for line in terminal_lines(cut, width=room))
 
 
-def _sentence(text: Text) -> str:
+def _sentence(text: doc.Text) -> str:
     """Return a sentence; the whole is escaped, so that pieces form no escape code together."""
     return printable(TERMINAL.text(text), _LONGEST)
 
 
-def _table(table: TableBlock, width: int | None) -> Iterator[str]:
+def _table(table: doc.TableBlock, width: int | None) -> Iterator[str]:
     columns, rows = flat(table)
     if not rows:
         return
@@ -114,8 +100,10 @@ def _table(table: TableBlock, width: int | None) -> Iterator[str]:
         yield f"and {len(table.rows) - table.most:,} more"
 
 
-def _cell(text: Text) -> str:
-    most = max(piece.most if isinstance(piece, Code) else _LONGEST_CELL for piece in pieces(text))
+def _cell(text: doc.Text) -> str:
+    most = max(
+        piece.most if isinstance(piece, doc.Code) else _LONGEST_CELL for piece in pieces(text)
+    )
     return printable(TERMINAL.text(text), most)
 
 

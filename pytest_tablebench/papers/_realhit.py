@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pytest_tablebench.papers._published import (
@@ -108,32 +108,11 @@ def realhit_means(runs: Sequence[Run]) -> PaperTable | None:
     """
     names = (*TASKS, "all", "delta", *_BUCKETS)
     rows: list[Noted] = []
-    for mean, delta in _means_by_mode(runs):
-        figures = (*mean.by_task, mean.whole, delta, *mean.buckets)
-        mode = (mean.run.model, "this run", mean.modality, mean.strategy)
-        rows.append(((*mode, *figures), mean.note))
-    return beside_published("realhit_means", names, rows, _published_means(names))
-
-
-@dataclass(frozen=True)
-class _ModeMeans:
-    """The means of a run in one mode: of its tasks, of all of them, and by tokens of the table."""
-
-    run: Run
-    strategy: str
-    modality: str
-    rows: list[RunRow]
-    """The rows without those about oversized tables."""
-    by_task: list[float | None]
-    buckets: list[float | None]
-    note: str
-
-    @classmethod
-    def of(cls, run: Run, strategy: str, modality: str, rows: Sequence[RunRow]) -> _ModeMeans:
-        plain = [row for row in rows if row.benchmark == BENCHMARK]
+    for run, strategy, modality, mode_rows, whole, delta in _means_by_mode(runs):
+        plain = [row for row in mode_rows if row.benchmark == BENCHMARK]
         large = [
             replace(row, dataset=row.dataset.removesuffix("_long"))
-            for row in rows
+            for row in mode_rows
             if row.benchmark == LONG
         ]
         buckets = []
@@ -144,17 +123,9 @@ class _ModeMeans:
         questions = len({(row.dataset, row.example_id) for row in large})
         note = f"buckets contain {counted(questions, 'question')} about oversized tables"
         note = note if questions else "no oversized tables (realhitbench_long)"
-        return cls(run, strategy, modality, plain, _task_means(plain), buckets, note)
-
-    @property
-    def whole(self) -> float | None:
-        """The mean of the tasks' means."""
-        return plain_mean(self.by_task)
-
-    def setting(self, strategy: str) -> tuple[object, ...]:
-        """The model, modality and questions, with a strategy."""
-        questions = {(row.dataset, row.example_id, row.serializer) for row in self.rows}
-        return self.run.facts.model, self.modality, strategy, questions
+        figures = (*_task_means(plain), whole, delta, *buckets)
+        rows.append(((run.model, "this run", modality, strategy, *figures), note))
+    return beside_published("realhit_means", names, rows, _published_means(names))
 
 
 def _task_means(rows: Sequence[RunRow]) -> list[float | None]:
@@ -163,22 +134,29 @@ def _task_means(rows: Sequence[RunRow]) -> list[float | None]:
     return [plain_mean(pair) for pair in zip(figures, figures, strict=True)]
 
 
-def _means_by_mode(runs: Sequence[Run]) -> Iterator[tuple[_ModeMeans, float | None]]:
-    """Yield the means of each run by strategy and modality, and their change.
+_ModeMeans = tuple[Run, str, str, list[RunRow], float | None, float | None]
+"""Run, strategy, modality, rows, the mean of the tasks' means, and its change."""
 
-    It is the change of the mean over all tasks against the whole strategy, None unless the runs
-    have one for the same model, modality and questions.
+
+def _means_by_mode(runs: Sequence[Run]) -> Iterator[_ModeMeans]:
+    """Yield the mean of each run by strategy and modality.
+
+    Its change is against the whole strategy, None unless the runs have one for the same model,
+    modality and questions.
     """
-    means = [_ModeMeans.of(*mode) for mode in _modes_of(runs, [BENCHMARK, LONG])]
-    for mean in means:
-        strategy = _whole_strategy(mean.strategy)
-        change = None
-        if mean.strategy != strategy and mean.whole is not None:
-            like = mean.setting(strategy)
-            wholes = (other.whole for other in means if other.setting(other.strategy) == like)
-            whole = next(wholes, None)
-            change = None if whole is None else mean.whole - whole
-        yield mean, change
+    wholes: dict[tuple[object, ...], float | None] = {}
+    modes = []
+    for run, strategy, modality, rows in _modes_of(runs, [BENCHMARK, LONG]):
+        plain = [row for row in rows if row.benchmark == BENCHMARK]
+        questions = frozenset((row.dataset, row.example_id, row.serializer) for row in plain)
+        like, mean = (run.facts.model, modality, questions), plain_mean(_task_means(plain))
+        wholes.setdefault((*like, strategy), mean)
+        modes.append((run, strategy, modality, rows, mean, like))
+    for run, strategy, modality, rows, mean, like in modes:
+        is_part = strategy != _whole_strategy(strategy)
+        whole = wholes.get((*like, _whole_strategy(strategy))) if is_part else None
+        change = None if mean is None or whole is None else mean - whole
+        yield run, strategy, modality, rows, mean, change
 
 
 def _published_means(names: Sequence[str]) -> Iterator[Row]:
@@ -213,11 +191,12 @@ def realhit_ablations(runs: Sequence[Run]) -> PaperTable | None:
     against the whole strategy. The other columns are means of the strategy's own measures.
     """
     rows: list[Noted] = []
-    for mean, delta in _means_by_mode(runs):
-        if _whole_strategy(mean.strategy) == _STRATEGY and mean.whole is not None:
-            labels = (mean.run.model, "this run", mean.modality, _variant(mean.strategy))
-            measures = (plain_mean(row.parts.get(name) for row in mean.rows) for name in _MEASURES)
-            rows.append(((*labels, mean.whole, delta, *measures), mean.strategy))
+    for run, strategy, modality, mode_rows, whole, delta in _means_by_mode(runs):
+        if _whole_strategy(strategy) == _STRATEGY and whole is not None:
+            labels = (run.model, "this run", modality, _variant(strategy))
+            plain = [row for row in mode_rows if row.benchmark == BENCHMARK]
+            measures = (plain_mean(row.parts.get(name) for row in plain) for name in _MEASURES)
+            rows.append(((*labels, whole, delta, *measures), strategy))
     blanks = (None,) * len(_MEASURES)
     others = (
         (model, source, modality, _variant(str(strategy)), *figures, *blanks)

@@ -267,19 +267,18 @@ def points_over_bars(
     bars: Mapping[str, float],
     points: Mapping[str, Mapping[str, float]],
     *,
-    lines: int | None = None,
-    bars_label: str = "all",
+    lines: int,
+    bars_label: str,
 ) -> Axes | None:
     """Draw a bar for each name, and over it a point for each line that has a value there.
 
-    `lines` is the number of entries that the legend will have, by default the lines of `points`.
+    `lines` is the number of entries that the legend will have.
     Returns None without a number.
     """
     values = [value for entries in points.values() for value in entries.values()]
     if not has_number([*values, *bars.values()]):
         return None
-    count = len(points) if lines is None else lines
-    size(figure, 7.5, max(0.42 * len(bars) + 1.4, 0.2 * count + 1))
+    size(figure, 7.5, max(0.42 * len(bars) + 1.4, 0.2 * lines + 1))
     axes = figure.subplots()
     if has_number(list(bars.values())):
         widths = [0 if math.isnan(value) else value for value in bars.values()]
@@ -303,7 +302,7 @@ def panels(  # noqa: PLR0917 - a grid is its sizes
     count: int,
     most: int,
     width: float,
-    height: float,
+    heights: float | Sequence[float],
     air: tuple[float, float],
     *,
     sharey: bool = False,
@@ -311,8 +310,10 @@ def panels(  # noqa: PLR0917 - a grid is its sizes
     """Return axes in rows of at most `most`; `air` is added to the width and height of all."""
     columns = min(most, count)
     rows = math.ceil(count / columns)
-    size(figure, width * columns + air[0], height * rows + air[1])
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
+    heights = [heights] * rows if isinstance(heights, float) else heights
+    size(figure, width * columns + air[0], sum(heights) + air[1])
+    look: Any = {"squeeze": False, "sharey": sharey, "height_ratios": heights}
+    axes = list(figure.subplots(rows, columns, **look).flat)
     for blank in axes[count:]:
         blank.set_visible(False)
     return axes[:count]

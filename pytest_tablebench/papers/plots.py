@@ -185,15 +185,25 @@ def _bars_with_points(
     bars: Mapping[str, float],
     points: Mapping[str, Mapping[str, float]],
     words: Words,
+    *,
+    lines: Sequence[str] | None = None,
+    label: str = "all",
 ) -> bool:
-    axes = points_over_bars(figure, bars, points)
+    """Draw a bar for each name, and a point on it for each line; `lines` are of win rates."""
+    axes = points_over_bars(figure, bars, points, lines=len(lines or points), bars_label=label)
     if axes is None:
         return False
+    if lines is not None:
+        even = axes.axvline(1 / len(bars), color=GREY, linestyle=":", linewidth=1)
+        even.set_label("all alike")
     axes.set_yticks(range(len(bars)), labelled(list(bars)))
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     write_words(axes, words)
-    legend(figure, axes, len(points) + 1, words["legend"])
+    # An empty entry in the legend: a line without a point is named, never dropped.
+    for name in labelled([line for line in lines or () if line not in points]):
+        axes.plot([], [], " ", label=f"{name}: no win rate")
+    legend(figure, axes, len(lines or points) + (1 if lines is None else 2), words["legend"])
     return True
 
 
@@ -251,20 +261,7 @@ def _win_rates(figure: Figure, analysis: Tree, words: Words, axis: str) -> bool:
     rates = {name: entry["value"] or {} for name, entry in contrasts.winners_by_model(tree).items()}
     bars = {name: overall.get(name, math.nan) for name in all_keys([overall, *rates.values()])}
     points = {model: model_rates for model, model_rates in rates.items() if model_rates}
-    axes = points_over_bars(figure, bars, points, lines=len(rates), bars_label="all models")
-    if axes is None:
-        return False
-    even = axes.axvline(1 / len(bars), color=GREY, linestyle=":", linewidth=1)
-    even.set_label("all alike")
-    axes.set_yticks(range(len(bars)), labelled(list(bars)))
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
-    write_words(axes, words)
-    # An empty entry in the legend: a model without a rate is named, never dropped.
-    for label in labelled([model for model in rates if not rates[model]]):
-        axes.plot([], [], " ", label=f"{label}: no win rate")
-    legend(figure, axes, len(rates) + 2, words["legend"])
-    return True
+    return _bars_with_points(figure, bars, points, words, lines=[*rates], label="all models")
 
 
 # Impacts and agreement

@@ -163,7 +163,9 @@ def _write_part(
     folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool
 ) -> BenchmarkReport:
     name = slug(benchmark)
-    inside = folder / (f"{name}-benchmark" if name.casefold() in _reserved() else name)
+    boards = {f"{board}.{kind}" for board in BOARDS for kind in ("csv", "md")}
+    reserved = {_INDEX.casefold(), _MANIFEST, *boards}
+    inside = folder / (f"{name}-benchmark" if name.casefold() in reserved else name)
     inside.mkdir(exist_ok=True)
     analysis = with_undefined(analysis)
     tables = tuple(paper_tables(analysis))
@@ -171,14 +173,6 @@ def _write_part(
         write_table(inside, table)
     drawn = write_plots(analysis, inside) if plots else {}
     return BenchmarkReport(benchmark, inside.name, tables, drawn)
-
-
-def _reserved() -> set[str]:
-    return {
-        _INDEX.casefold(),
-        _MANIFEST,
-        *(f"{n}.{kind}" for n in BOARDS for kind in ("csv", "md")),
-    }
 
 
 # What a former report left

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil
 from pathlib import Path, PurePosixPath
@@ -73,26 +74,26 @@ def table_map(examples: Iterable[ExampleText], rows: Iterable[ScoreRow]) -> list
         datasets[key] = row.dataset
         if row.score is not None and row.preserves_meaning:
             scores.setdefault(key, []).append(row.score)
-    tables: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
-    questions: dict[tuple[str, bytes], list[str]] = {}
+    tables: dict[tuple[str, bytes], tuple[Mapping[str, Any], list[str]]] = {}
     for example in examples:
         if len(example.tables) != 1 or example.id not in datasets:
             continue
         [data] = example.tables
         content = json.dumps(data, sort_keys=True).encode("ascii")
         mark = datasets[example.id], blake2b(content, digest_size=12).digest()
-        tables.setdefault(mark, (example.id, data))
-        questions.setdefault(mark, []).append(example.id)
-    if not any(isinstance(data.get("structure"), Mapping) for _, data in tables.values()):
+        tables.setdefault(mark, (data, []))[1].append(example.id)
+    if not any(isinstance(data.get("structure"), Mapping) for data, _ in tables.values()):
         return []
     mapped = []
-    for mark, (name, data) in tables.items():
-        table = _mapped(mark[0], name, data)
-        if table is not None:
-            means = [
-                mean(scores[example_id]) for example_id in questions[mark] if example_id in scores
-            ]
-            mapped.append(replace(table, questions=len(means), score=mean(means)))
+    for (dataset, _), (data, ids) in tables.items():
+        table = parsed_table(data)
+        if table is None:
+            continue
+        name = ids[0].removeprefix(f"{dataset}/").removesuffix(f"/{_UNPERTURBED}")
+        means = [mean(scores[example_id]) for example_id in ids if example_id in scores]
+        with suppress(TableError, TypeError, ValueError, IndexError):
+            sizes = complexity(table).score, latex_tokens(table)
+            mapped.append(MappedTable(dataset, name, *sizes, len(means), mean(means)))
     return mapped
 
 
@@ -101,17 +102,6 @@ def parsed_table(data: Mapping[str, Any]) -> Table | None:
     try:
         return Table(data["header"], data["rows"], data.get("title"), **mapping(data, "structure"))
     except (TableError, TypeError, ValueError, KeyError):  # the file may have been edited
-        return None
-
-
-def _mapped(dataset: str, name: str, data: Mapping[str, Any]) -> MappedTable | None:
-    example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_UNPERTURBED}")
-    table = parsed_table(data)
-    if table is None:
-        return None
-    try:
-        return MappedTable(dataset, example, complexity(table).score, latex_tokens(table))
-    except (TableError, TypeError, ValueError, IndexError):
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -40,12 +40,13 @@ class PaperTable:
     `name` is the stem of its files. A cell is a text (a name) or a figure: a whole number is a
     count; None could not be computed.
     `row_notes` has a note for each row, perhaps empty: reasons of missing values, and remarks.
-    `shown` is False for a table that only the files contain.
+    `shown` is False for a table that only the files contain. The first `own_rows` are the user's.
     """
 
     name: str
     title: str
-    table: doc.TableBlock
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
     row_notes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     shown: bool = True
@@ -53,20 +54,21 @@ class PaperTable:
     """The reasons of missing values; None if `row_notes` contain nothing else."""
     reason: str | None = None
     """Why nothing at all could be computed; such a table has no value."""
+    own_rows: int = 0
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The titles of the columns."""
-        return tuple(column.title for column in self.table.columns)
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The texts and numbers of the cells, with all digits."""
-        return tuple(tuple(map(_value, row.cells)) for row in self.table.rows)
-
-
-def _value(cell: Any) -> Any:
-    return cell.value if isinstance(cell, doc.Figure) else cell
+    def block(self, most: int | None = None) -> doc.TableBlock:
+        """Return the first `most` rows, by default all, as a table of texts and figures."""
+        cells = [*zip(*self.rows, strict=True)] or [()] * len(self.columns)
+        kinds = [{isinstance(c, str) for c in column if c is not None} for column in cells]
+        columns = [
+            doc.Column(title, "text" if kind == {True} else "figure")
+            for title, kind in zip(self.columns, kinds, strict=True)
+        ]
+        rows = [
+            doc.TableRow([*map(_cell, row)], "own" if number < self.own_rows else "")
+            for number, row in enumerate(self.rows)
+        ]
+        return doc.TableBlock(columns, rows, max(1, len(rows)) if most is None else most)
 
 
 # Making tables
@@ -86,40 +88,19 @@ def captioned(
     row_notes: Iterable[str] = (),
     *,
     words: Mapping[str, str] | None = None,
-    own_rows: int = 0,
     **fields: Any,
 ) -> PaperTable:
     """Return a table with its caption; `columns` follow the leading ones.
 
-    `words` are inserted into title and notes. The first `own_rows` are the user's. `fields` are
-    further fields of the table.
+    `words` are inserted into title and notes. `fields` are further fields of the table.
     """
     caption = captions()[name]
     texts = (caption["title"], *caption.get("notes", ()))
     title, *notes = (text.format_map({**captions()["sources"], **(words or {})}) for text in texts)
     fields = {"shown": caption.get("shown", True), "notes": tuple(notes)} | fields
-    table = typed_table((*caption["columns"], *columns), rows, own_rows)
-    return PaperTable(caption.get("file", name), title, table, tuple(row_notes), **fields)
-
-
-def typed_table(columns: Sequence[str], rows: Iterable[Row], own_rows: int = 0) -> doc.TableBlock:
-    """Return a table of any length, of texts and numbers; the first `own_rows` are the user's."""
-    rows = list(rows)
-    kinds = [
-        {str if isinstance(cell, str) else type(cell) for cell in column} - {type(None)}
-        for column in zip(*rows, strict=True)
-    ] or [set()] * len(columns)
-    return doc.TableBlock(
-        [
-            doc.Column(title, "text" if kind == {str} else "figure")
-            for title, kind in zip(columns, kinds, strict=True)
-        ],
-        [
-            doc.TableRow([*map(_cell, row)], "own" if number < own_rows else "")
-            for number, row in enumerate(rows)
-        ],
-        most=max(1, len(rows)),
-    )
+    titles = (*caption["columns"], *columns)
+    stem = caption.get("file", name)
+    return PaperTable(stem, title, titles, tuple(rows), tuple(row_notes), **fields)
 
 
 def _cell(cell: Value) -> doc.Cell:
@@ -220,7 +201,7 @@ def table_blocks(
         yield doc.Paragraph(f"{table.title}: not computed: {table.reason}")
         return
     yield doc.Heading(table.title, level)
-    yield table.table if most is None else replace(table.table, most=most)
+    yield table.block(most)
     yield doc.Listing([*table.notes, *labelled_notes(table)], most_notes, f"{table.name}.md")
 
 

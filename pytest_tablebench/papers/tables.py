@@ -28,7 +28,6 @@ from pytest_tablebench.papers.table import (
     matrix,
     reason_of,
     row_note,
-    typed_table,
     value_of,
     whole_reason,
 )
@@ -200,8 +199,8 @@ def _win_rates(name: str, tree: Tree) -> PaperTable:
 def _impact(tree: Tree, further: Tree) -> list[PaperTable]:
     names = ("signed", "signed_by_dataset", "absolute", "absolute_by_perturbation")
     if why := whole_reason(tree):
-        empty = typed_table(["model"], ())
-        return [replace(captioned(f"impact_{name}", (), reason=why), table=empty) for name in names]
+        tables = (captioned(f"impact_{name}", (), reason=why) for name in names)
+        return [replace(table, columns=("model",)) for table in tables]
     by_dataset = tree["absolute_by_dataset"]
     margins = {
         model: {ALL: tree["absolute_by_model"].get(model, {}), **entries}

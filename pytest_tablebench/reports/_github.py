@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from pytest_tablebench.documents.formats import reasons_text, stored_text, table
 from pytest_tablebench.documents.markdown import CUTS, STEP_SUMMARY_LIMIT, markdown_text
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports._same_question import setting_lines, setting_tables
+from pytest_tablebench.reports.comparison import change_row
 from pytest_tablebench.reports.gates import gate_table
 from pytest_tablebench.reports.project import retirement_lines
 from pytest_tablebench.reports.scores import (
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
     from pytest_tablebench.claims.gates import GateResult
 
-__all__ = ["summary_markdown", "write_summary"]
-
 _CASES = 10
 """The number of cases listed of each kind; all are in the run folder."""
 
@@ -46,9 +44,8 @@ def summary_markdown(
     *,
     comparison: RunComparison | None = None,
     snapshots: Mapping[str, str] | None = None,
-    report_link: str | None = None,
+    has_page: bool = False,
     elsewhere: bool = False,
-    today: date | None = None,
 ) -> str:
     """Return the summary of one model's run as Markdown, within GitHub's limit.
 
@@ -58,14 +55,13 @@ def summary_markdown(
         gates: judged gates; without any there is no verdict.
         comparison: the comparison with the baseline.
         snapshots: by case id, the change of a stored answer.
-        report_link: the full report: an http(s) address or a relative path.
+        has_page: whether the run folder has a page, to which the summary leads.
         elsewhere: whether the summary is shown outside the run folder, as on GitHub's page of a
-            job. A relative path then becomes a hint, since it would lead nowhere.
-        today: by default the current day; a model that retires soon has a line.
+            job. Then it only names the page.
     """
     blocks: list[doc.Block] = [
         *_head(run, summary, gates),
-        *(doc.Paragraph(line, "warning") for line in retirement_lines(run, today)),
+        *(doc.Paragraph(line, "warning") for line in retirement_lines(run)),
         gate_table(gates),
         score_table(summary, "dataset", ", all"),
         *corrected_blocks(summary, run, ", all"),
@@ -78,8 +74,11 @@ def summary_markdown(
         *_changes(comparison),
         *_snapshots(snapshots or {}),
     ]
-    if report_link:
-        blocks.append(doc.Paragraph(_link(report_link, elsewhere=elsewhere)))
+    if has_page and elsewhere:
+        location = " in the run folder (among this job's artifacts, if it keeps one)"
+        blocks.append(doc.Paragraph(("Full report: ", doc.Code("report.html"), location)))
+    elif has_page:
+        blocks.append(doc.Paragraph(doc.Link("Full report", "report.html")))
     return markdown_text(blocks, limit=STEP_SUMMARY_LIMIT)
 
 
@@ -154,17 +153,8 @@ def _change_table(scopes_compared: Sequence[ScopeComparison]) -> doc.TableBlock:
     rows = []
     for scope in scopes_compared:
         if scope.kind in {"benchmark", "dataset"}:
-            difference = scope.measures["performance"]
             whole = scope.kind == "benchmark"
-            cells = (
-                (doc.Code(scope.name), ", all" if whole else ""),
-                doc.Figure(difference.before),
-                doc.Figure(difference.after),
-                difference,
-                doc.Figure(difference.p),
-                doc.Figure(scope.better, "count"),
-                doc.Figure(scope.worse, "count"),
-            )
+            cells = change_row(scope, (doc.Code(scope.name), ", all" if whole else ""))
             rows.append(doc.TableRow(cells, "whole" if whole else ""))
     change = doc.Column("difference", "estimate", "signed")
     return table_of(("", "baseline", "this run", change, "p", "better", "worse"), rows)
@@ -190,37 +180,20 @@ def _cases(title: str, cases: Sequence[str]) -> Iterator[doc.Block]:
         yield doc.Fold(f"{title}: {len(cases):,}", [items])
 
 
-def _link(address: str, *, elsewhere: bool) -> doc.Text:
-    scheme, colon, rest = address.partition(":")
-    if elsewhere and not colon:
-        location = " in the run folder (among this job's artifacts, if it keeps one)"
-        return "Full report: ", doc.Code(address, 300), location
-    if colon and (scheme.lower() not in {"http", "https"} or not rest.startswith("//")):
-        return "Full report: ", doc.Code(address, 300)
-    return doc.Link("Full report", address)
-
-
-def write_summary(
-    folder: Path,
-    text: str,
-    environ: Mapping[str, str] | None = None,
-    *,
-    step_text: str | None = None,
-) -> str | None:
+def write_summary(folder: Path, text: str, step_text: str) -> str | None:
     """Write `summary.md`, and append to the file that `$GITHUB_STEP_SUMMARY` names, if set.
 
-    `step_text` replaces the text for that file. If it exceeds GitHub's limit, a line that names the
-    run folder is written instead. Returns why the step summary could not be written, else None.
+    That file gets `step_text`, or a line that names the run folder if this exceeds GitHub's limit.
+    Returns why the step summary could not be written, else None.
     Raises `SettingsError` if `summary.md` cannot be written.
     """
     file = folder / "summary.md"
     with writing(f"{file}: cannot be written"):
         write_whole(file, text)
-    named = (os.environ if environ is None else environ).get("GITHUB_STEP_SUMMARY")
+    named = os.environ.get("GITHUB_STEP_SUMMARY")
     if not named:
         return None
-    target = Path(named)
-    text = text if step_text is None else step_text
+    target, text = Path(named), step_text
     try:
         taken = target.stat().st_size if target.exists() else 0
         if taken + len(text.encode("utf-8")) + 2 > STEP_SUMMARY_LIMIT:

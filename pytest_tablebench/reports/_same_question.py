@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_tablebench.config.axes import SAME_QUESTION, Axis
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.charts import PricedScore
 from pytest_tablebench.documents.formats import interval, percent, signed, table_of
 from pytest_tablebench.reports.scores import bounded
 
@@ -78,7 +77,9 @@ def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
         )
     start = f"the cheapest {axis.name} that is not worse"
     if cheapest == block["reference"]:
-        rest = f": every cheaper one is worse by more than {margin}" if _has_cheaper(block) else ""
+        pairs = [entry["paired"] for entry in block["settings"].values() if "paired" in entry]
+        has_cheaper = any(paired["state"] == "worse" for paired in pairs)
+        rest = f": every cheaper one is worse by more than {margin}" if has_cheaper else ""
         return f"{start} is {reference}, the highest{rest}"
     paired = block["settings"][cheapest]["paired"]
     share = block["share"]
@@ -87,29 +88,20 @@ def _sentence(axis: Axis, block: Mapping[str, Any]) -> str:
     return (
         f"{start} than {reference} is {cheapest} "
         f"(difference {signed(paired['difference'])}, 95 % interval "
-        f"{interval(paired['ci95'], sign=True)}, margin {margin}){price}{rest}"
+        f"{interval(paired['ci95'], 'signed')}, margin {margin}){price}{rest}"
     )
 
 
 _PRICES = {"cost": "price", "tokens": "tokens"}
 
 
-def _has_cheaper(block: Mapping[str, Any]) -> bool:
-    return any(
-        entry["paired"]["state"] == "worse"
-        for entry in block["settings"].values()
-        if "paired" in entry
-    )
-
-
 def _missing(block: Mapping[str, Any]) -> Iterator[str]:
     """Yield what would decide each undecided setting."""
     for setting in block["undecided"]:
-        name, count = setting, block["settings"][setting]["paired"]["more_examples"]
-        if count is None:
-            yield f"no number of examples would soon tell for {name}"
-        else:
-            yield f"about {count:,} more examples would tell for {name}"
+        count = block["settings"][setting]["paired"]["more_examples"]
+        needed = "no number of" if count is None else f"about {count:,} more"
+        soon = " soon" if count is None else ""
+        yield f"{needed} examples would{soon} tell for {setting}"
 
 
 _UNITS = (
@@ -125,21 +117,18 @@ def setting_charts(summary: Mapping[str, Any]) -> Iterator[doc.Chart]:
         for axis in SAME_QUESTION:
             settings = benchmark.get(axis.plural, {}).get("settings", {})
             for key, factor, unit in _UNITS:
-                places = [
-                    _priced_score(setting, entry, factor * entry[key])
+                places = {
+                    setting: (
+                        factor * entry[key],
+                        bounded(entry["performance"], entry["ci95"]["performance"]),
+                    )
                     for setting, entry in settings.items()
                     if entry.get(key) and entry["performance"] is not None
-                ]
+                }
                 if len(places) == len(settings) > 1:
                     title = f"Score and price of {name} by {axis.name}"
                     yield doc.Chart("prices", title, {"places": places, "unit": unit})
                     break
-
-
-def _priced_score(name: str, entry: Mapping[str, Any], price: float) -> PricedScore:
-    score = entry["performance"]
-    low, high = entry["ci95"]["performance"] or (score, score)
-    return PricedScore(name[:20], price, score, low, high)
 
 
 def setting_plan(axis: Axis, plans: Iterable[Mapping[str, Any]]) -> doc.TableBlock:

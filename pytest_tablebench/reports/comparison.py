@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from pytest_tablebench.claims.compare import RunComparison, ScopeComparison
@@ -12,17 +13,10 @@ from pytest_tablebench.documents.formats import percent, table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted, out_of
 
-__all__ = ["comparison_report", "methods_line"]
-
 _FLIPS = 20
 """Cases listed in each direction."""
 
 _SINGLE = 5
-_LABELS: dict[Measure, str] = {
-    "performance": "performance",
-    "pass_rate": "pass rate",
-    "robustness": "robustness",
-}
 _CAUTION = (
     "p-values are not corrected: without any difference, one in twenty is below .05 by chance"
 )
@@ -52,7 +46,13 @@ def comparison_report(comparison: RunComparison, *, flips: int = _FLIPS) -> doc.
     blocks += [doc.Heading("answers", 3), *map(doc.Paragraph, texts)]
     if methods := methods_line(comparison, MEASURES):
         blocks.append(doc.Paragraph(methods))
-    for title, ids, most in _lists(comparison, flips):
+    lists = [
+        ("wrong before, right now", comparison.better, flips),
+        ("right before, wrong now", comparison.worse, flips),
+    ]
+    for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
+        lists += [(f"cases only in {word}", ids, _SINGLE)] if ids else []
+    for title, ids, most in lists:
         cases = [doc.Code(case, 200) for case in ids]
         blocks.append(doc.Paragraph(f"{title}: {len(ids)}"))
         if most:
@@ -62,15 +62,12 @@ def comparison_report(comparison: RunComparison, *, flips: int = _FLIPS) -> doc.
 
 
 def _side(word: str, side: Run) -> doc.Text:
-    return f"{word}  ", doc.Code(side.model, 100), f"  ({side.path}): {_cases(side)}"
-
-
-def _cases(side: Run) -> str:
     cases = counted(len(side.records), "case")
     if side.is_cut_off:
         cases = out_of(len(side.records), side.facts.cases_planned, "case")
     again = f", {side.extended:,} asked again with a higher token limit" if side.extended else ""
-    return f"{cases}, {side.unanswered:,} without an answer{again}"
+    counts = f"{cases}, {side.unanswered:,} without an answer{again}"
+    return f"{word}  ", doc.Code(side.model, 100), f"  ({side.path}): {counts}"
 
 
 def _differences(comparison: RunComparison) -> Iterator[str]:
@@ -82,42 +79,28 @@ def _differences(comparison: RunComparison) -> Iterator[str]:
         )
 
 
-def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    yield "wrong before, right now", comparison.better, flips
-    yield "right before, wrong now", comparison.worse, flips
-    for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
-        if ids:
-            yield f"cases only in {word}", ids, _SINGLE
-
-
-def _same_as_dataset(scope: ScopeComparison, scopes: Sequence[ScopeComparison]) -> bool:
-    """Return whether a benchmark consists of one dataset, which has the same row."""
-    datasets = [
-        scope_of_dataset
-        for scope_of_dataset in scopes
-        if scope_of_dataset.kind == "dataset" and scope_of_dataset.benchmark == scope.benchmark
-    ]
-    return scope.kind == "benchmark" and len(datasets) == 1
-
-
 def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]:
     """Yield the figures of benchmarks and datasets on both sides, and notes on them."""
     rows, notes = list[Sequence[doc.Cell]](), list[str]()
+    datasets = Counter(scope.benchmark for scope in scopes if scope.kind == "dataset")
     for scope in scopes:
-        if scope.kind not in {"benchmark", "dataset"} or _same_as_dataset(scope, scopes):
+        # A benchmark of one dataset would repeat its row.
+        is_whole = scope.kind == "benchmark" and datasets[scope.benchmark] != 1
+        if scope.kind != "dataset" and not is_whole:
             continue
-        name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
+        name = f"{scope.name} (all)" if is_whole else scope.name
+        shares = map(percent, (scope.no_answer_before, scope.no_answer_after))
+        once = (
+            " / ".join(shares),
+            doc.Figure(scope.better, "count"),
+            doc.Figure(scope.worse, "count"),
+        )
         for index, measure in enumerate(MEASURES):
             difference = scope.measures[measure]
-            once = (
-                _shares(scope),
-                doc.Figure(scope.better, "count"),
-                doc.Figure(scope.worse, "count"),
-            )
             rows.append(
                 (
                     None if index else doc.Code(name, 60),
-                    _LABELS[measure],
+                    measure.replace("_", " "),
                     doc.Figure(difference.before),
                     doc.Figure(difference.after),
                     difference,
@@ -128,7 +111,7 @@ def _whole(title: str, scopes: Sequence[ScopeComparison]) -> Iterator[doc.Block]
                 )
             )
             if difference.note:
-                notes.append(f"{name}, {_LABELS[measure]}: {difference.note}")
+                notes.append(f"{name}, {measure.replace('_', ' ')}: {difference.note}")
     yield doc.Heading(title, 3)
     columns = ("", doc.Column("measure", "text"), "before", "after", _DIFFERENCE, "p", "examples")
     yield table_of((*columns, "left out", "no answer", "right now", "wrong now"), rows)
@@ -207,6 +190,14 @@ def _smallest(comparison: RunComparison) -> str:
     )
 
 
+def change_row(scope: ScopeComparison, name: doc.Text) -> tuple[doc.Cell, ...]:
+    """Return the performance of a scope in both runs, and the numbers of changed verdicts."""
+    change = scope.measures["performance"]
+    ends, p = (doc.Figure(change.before), doc.Figure(change.after)), doc.Figure(change.p, "chance")
+    verdicts = doc.Figure(scope.better, "count"), doc.Figure(scope.worse, "count")
+    return name, *ends, change, p, *verdicts
+
+
 def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> str:
     """Return a line if an interval and a p-value disagree on a difference in these measures."""
     disagreements = [
@@ -236,8 +227,3 @@ def _left_out(difference: PairedEstimate) -> str:
     if not difference.left_out:
         return "0"
     return f"{difference.left_out} ({difference.left_out_before}/{difference.left_out_after})"
-
-
-def _shares(scope: ScopeComparison) -> str:
-    shares = (scope.no_answer_before, scope.no_answer_after)
-    return " / ".join(map(percent, shares))

@@ -12,8 +12,6 @@ from pytest_tablebench.util.names import counted, shortened
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
 
-__all__ = ["change_of", "grouped_lines", "shown_count"]
-
 FEW = 10
 """The number of failed cases up to which each is shown in full."""
 
@@ -119,17 +117,13 @@ def _difference(report: Any) -> str:
     return f"{expected} / {got}"
 
 
-def _failure_text(report: Any) -> str:
-    """Return the text after the reason, as in `no answer (timeout): after 120 s`."""
-    whole = str(report.longrepr)
-    return whole.partition("): ")[2] or whole
-
-
 def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
     """Return a line for each dataset, reason and text; the most frequent texts are first."""
     lines = []
     for (dataset, reason), reports in groups.items():
-        texts = Counter(map(_failure_text, reports))
+        whole_texts = (str(report.longrepr) for report in reports)
+        # After the reason, as in `no answer (timeout): after 120 s`.
+        texts = Counter(text.partition("): ")[2] or text for text in whole_texts)
         top = texts.most_common(TEXTS)
         named = f"{shortened(dataset, 30)} without an answer ({shortened(reason, 40)})"
         lines += [

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.run import Run
     from pytest_tablebench.running.rejudge import Rejudged
 
-__all__ = ["gate_blocks", "gate_table", "method_lines"]
-
-
 _DIGITS = 4
 
 _METHODS = {
@@ -59,7 +56,6 @@ def _table(results: Sequence[GateResult]) -> doc.TableBlock:
     for result in results:
         # Figures against a baseline are differences, so they always have a sign.
         kind: doc.Kind = "signed" if "baseline" in result.gate else "number"
-        of_cases = result.n_cases is not None
         rows.append(
             (
                 doc.Code(result.gate, 80),
@@ -68,12 +64,16 @@ def _table(results: Sequence[GateResult]) -> doc.TableBlock:
                 doc.Figure(result.interval or result.clopper_pearson, kind, _DIGITS),
                 doc.Figure(result.bound, kind, _DIGITS),
                 result.method or doc.Figure(None),
-                counted(result.n_cases or 0, "case") if of_cases else f"{result.examples}",
-                doc.Figure(None if of_cases else result.n_left_out, "count"),
+                _size(result),
+                doc.Figure(result.n_left_out if result.n_cases is None else None, "count"),
             )
         )
     columns = ("gate", doc.Column("state", "text"), "estimate", "interval", "bound", "method")
     return table_of((*columns, "examples", "left out"), rows, fewest=3)
+
+
+def _size(result: GateResult) -> str:
+    return f"{result.examples}" if result.n_cases is None else counted(result.n_cases, "case")
 
 
 def gate_table(results: Sequence[GateResult]) -> doc.TableBlock:
@@ -85,7 +85,7 @@ def gate_table(results: Sequence[GateResult]) -> doc.TableBlock:
             doc.Figure(result.value),
             doc.Figure(result.interval or result.clopper_pearson),
             doc.Figure(result.bound),
-            f"{result.examples}" if result.n_cases is None else counted(result.n_cases, "case"),
+            _size(result),
             "; ".join(filter(None, (result.reason, result.needs))),
         )
         for result in results

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.claims.estimate import Estimate
 from pytest_tablebench.claims.history import HISTORY_MEASURES, HistoryPanel, RunHistory, price_of
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.charts import PlottedLine
 from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.results.run import Run
 from pytest_tablebench.util.names import counted
-
-__all__ = ["history_json", "history_report"]
 
 _HINT = (
     "Prices are bills, so they have no interval. Answers from the store are not paid again. The "
@@ -24,16 +20,6 @@ _HINT = (
 
 _MODELS = 8
 """The number of models that the page names below its title."""
-
-
-@dataclass(frozen=True)
-class _NumberedChange:
-    """A change between two runs of one or more models."""
-
-    number: int
-    date: str
-    text: str
-    models: list[str] = field(default_factory=list)
 
 
 def history_report(history: RunHistory, problems: Sequence[str]) -> doc.Document:
@@ -83,23 +69,33 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
     points.sort(key=lambda entry: entry[1].number)
     dates = _dates(history)
     numbers: dict[int, list[int]] = {}
-    changes: dict[tuple[int, str], _NumberedChange] = {}
+    changes: dict[tuple[int, str], tuple[int, str, list[str]]] = {}
+    """By column and text: the number of a change, its date, and the models that have it."""
     for model, point in points:
         for change in point.changes:
-            entry = changes.setdefault(
-                (columns[point.number], change.text),
-                _NumberedChange(len(changes) + 1, dates[point.number], change.text),
-            )
-            entry.models.append(model)
-            numbers.setdefault(point.number, []).append(entry.number)
+            key = columns[point.number], change.text
+            number, _, models = changes.setdefault(key, (len(changes) + 1, dates[point.number], []))
+            models.append(model)
+            numbers.setdefault(point.number, []).append(number)
     is_whole = panel.kind == "benchmark"
     yield doc.Heading((doc.Code(panel.name, 60), ", all datasets" if is_whole else ""))
     shared = {"dates": dates, "columns": columns, "changes": numbers}
     for measure, title in HISTORY_MEASURES.items():
-        yield doc.Chart("history", title, {"lines": _plotted_lines(panel, measure), **shared})
+        lines = {
+            model: {p.number: p.figures[measure] for p in line if measure in p.figures}
+            for model, line in panel.lines.items()
+        }
+        lines = {model: figures for model, figures in lines.items() if figures}
+        yield doc.Chart("history", title, {"lines": lines, **shared})
     if changes:
         yield doc.Heading("Changed between runs", 3)
-        yield _change_table(list(changes.values()), len(panel.lines))
+        several = len(panel.lines) > 1
+        cells = [
+            (f"{number}", date, text, _models(models, len(panel.lines)))[: 4 if several else 3]
+            for (_, text), (number, date, models) in changes.items()
+        ]
+        titles = ("#", "run", "change", "model")[: 4 if several else 3]
+        yield table_of([doc.Column(title, "text") for title in titles], cells)
     yield doc.Heading("Figures", 3)
     estimates = [
         doc.Column(title, "estimate", "number" if name == "performance" else "percent")
@@ -118,32 +114,18 @@ def _panel(panel: HistoryPanel, history: RunHistory, columns: Sequence[int]) -> 
     yield table_of(("start", doc.Column("model", "text"), *estimates, "examples", "changes"), rows)
 
 
-def _change_table(changes: Sequence[_NumberedChange], lines: int) -> doc.TableBlock:
-    rows = []
-    for change in changes:
-        names = ["all"] if len(change.models) == lines > 1 else change.models
-        models = tuple(piece for name in names for piece in (", ", doc.Code(name, 60)))[1:]
-        rows.append((f"{change.number}", change.date, change.text, models)[: 4 if lines > 1 else 3])
-    titles = ("#", "run", "change", "model")[: 4 if lines > 1 else 3]
-    return table_of([doc.Column(title, "text") for title in titles], rows)
-
-
-def _plotted_lines(panel: HistoryPanel, measure: str) -> list[PlottedLine]:
-    lines = []
-    for model, points in panel.lines.items():
-        estimates = {p.number: p.figures[measure] for p in points if measure in p.figures}
-        if estimates:
-            lines.append(PlottedLine(model, estimates))
-    return lines
+def _models(names: Sequence[str], lines: int) -> doc.Text:
+    listed = ["all"] if len(names) == lines > 1 else names
+    return tuple(piece for name in listed for piece in (", ", doc.Code(name, 60)))[1:]
 
 
 def _prices(history: RunHistory, columns: Sequence[int]) -> Iterator[doc.Block]:
     yield doc.Heading("Price", name="price")
-    lines = []
-    for model, prices in history.prices.items():
-        figures = {run: Estimate(price) for run, price in prices if price is not None}
-        if figures:
-            lines.append(PlottedLine(model, figures))
+    lines = {
+        model: figures
+        for model, prices in history.prices.items()
+        if (figures := {run: Estimate(price) for run, price in prices if price is not None})
+    }
     shared = {"dates": _dates(history), "columns": columns, "changes": {}, "is_share": False}
     yield doc.Chart("history", "US dollars per 1,000 paid calls", {"lines": lines, **shared})
     rows = [

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.judged_replies import ErrorRates, JudgedReply
     from pytest_tablebench.running.pricing import AskPlan
 
-__all__ = ["agreement_blocks", "plan_sentence", "preference_sentence"]
-
 
 def plan_sentence(plan: AskPlan) -> str:
     """Return the numbers of questions and of paid calls, with their price."""

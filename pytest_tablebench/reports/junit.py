@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.results.run import Run
 
-__all__ = ["junit_properties", "pass_rates", "replace_properties", "write_junit"]
-
 PREFIX = "tablebench."
 
 TEXT_SHOWN = 300

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import table_of
+from pytest_tablebench.documents.formats import linked, table_of
 from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.svg import read_plots
 from pytest_tablebench.errors import DataError
@@ -86,7 +84,7 @@ def _benchmark(
     parts = runs_by_mode(runs, name)
     datasets = sorted({row.dataset for run in parts for row in run.rows})
     is_corrected = shared_overlay(parts) is not None
-    ranking = _ranking(name, parts, datasets, _costs(runs, parts), is_corrected=is_corrected)
+    ranking = _ranking(name, runs, datasets, is_corrected=is_corrected)
     yield doc.Heading(doc.Code(name, 60))
     columns = doc.Column("#"), doc.Column("model", "text"), SHARE
     more = ["by corrected gold", "# by it", "moved"] if is_corrected else []
@@ -98,8 +96,8 @@ def _benchmark(
     if len(datasets) > 1:
         yield doc.Heading("Performance by dataset", 3)
         rows = [
-            (row.name(out), *(doc.Figure(value, digits=2, strength=value) for value in row.values))
-            for row in ranking
+            (cells[1], *(doc.Figure(value, digits=2, strength=value) for value in row.values))
+            for row, cells in zip(ranking, rows, strict=True)
         ]
         yield table_of(("", *datasets), rows, is_heat_map=True)
     try:
@@ -133,34 +131,30 @@ def _maps(analysis: Mapping[str, Any]) -> Iterator[doc.Block]:
         named = [(name, [value_of(row.get(c)) for c in columns]) for name, row in tree.items()]
         if any(value is not None for _, values in named for value in values):
             rows: list[Sequence[doc.Cell]] = [
-                (doc.Code(name, 60), *(_signed(value, reach) for value in values))
+                (
+                    doc.Code(name, 60),
+                    *(
+                        # The colour is full at `reach`.
+                        doc.Figure(v, "signed", 2, strength=None if v is None else 0.3 * v / reach)
+                        for v in values
+                    ),
+                )
                 for name, values in named
             ]
             yield doc.Heading(title, 3)
             yield table_of(("", *columns), rows, is_heat_map=True)
 
 
-def _signed(value: float | None, reach: float) -> doc.Figure:
-    """Return a figure whose colour is full at `reach`."""
-    return doc.Figure(value, "signed", 2, strength=None if value is None else 0.3 * value / reach)
+def _cost(part: Run, runs: Sequence[Run]) -> float | None:
+    """Return the cost of a part of a run in US dollars, None if it is unknown.
 
-
-def _costs(runs: Sequence[Run], parts: Sequence[Run]) -> list[float | None]:
-    """Return the cost of each part of a run in US dollars, None where it is unknown.
-
-    The cost of a part that is a whole run includes calls to judges. Any other part costs as much as
-    the calls of its cases.
+    The cost of a whole run includes calls to judges. A part costs as much as the calls of its
+    cases.
     """
-    cases = {run.path: len(run.rows) for run in runs}
-    costs: list[float | None] = []
-    for part in parts:
-        whole = part.facts.cost_usd
-        prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
-        if len(part.rows) == cases[part.path]:
-            costs.append(whole)
-        else:
-            costs.append(fsum(prices) if len(prices) == len(part.rows) else None)
-    return costs
+    if any(len(part.rows) == len(run.rows) for run in runs if run.path == part.path):
+        return part.facts.cost_usd
+    prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
+    return fsum(prices) if len(prices) == len(part.rows) else None
 
 
 @dataclass(frozen=True)
@@ -174,28 +168,16 @@ class _RankedRun:
     values: Sequence[float | None]
     cost: float | None
 
-    def name(self, out: Path) -> doc.Piece:
-        """Return the model, with a link to the page of its run, relative to `out`, if it exists."""
-        page = self.run.path / "report.html"
-        try:
-            if page.exists():
-                address = Path(os.path.relpath(page, out.parent)).as_posix()
-                return doc.Link(self.run.model, quote(address))
-        except (OSError, ValueError):  # on another drive, or not readable
-            pass
-        return doc.Code(self.run.model, 80)
-
     def cells(
         self, ranking: Sequence[_RankedRun], out: Path, *, is_corrected: bool
     ) -> Sequence[doc.Cell]:
         """Return the row in the table of a ranking."""
         is_whole = self.performance is not None
-        published = [row.performance for row in ranking if row.performance is not None]
-        by_gold = [row.corrected for row in ranking if row.corrected is not None]
+        rank, label = _rank(self.performance, [row.performance for row in ranking])
         single = not is_whole or "one configuration" in self.scope["flags"]
         cells: list[doc.Cell] = [
-            _published_rank(self.performance, published),
-            self.name(out),
+            label,
+            linked(self.run.model, self.run.path / "report.html", out.parent),
             bounded(self.performance, self.scope["ci95"]["performance"] if is_whole else None),
             doc.Figure(None if single else self.scope["robustness"]),
             doc.Figure(self.scope["pass_rate"], "percent"),
@@ -203,56 +185,44 @@ class _RankedRun:
             doc.Figure(self.cost, "money", unknown="unknown"),
         ]
         if is_corrected:
-            before, after = _rank(self.performance, published), _rank(self.corrected, by_gold)
-            moved = None if before is None or after is None else before - after
+            new_rank, label = _rank(self.corrected, [row.corrected for row in ranking])
+            moved = None if rank is None or new_rank is None else rank - new_rank
             arrow = "–" if moved is None else "=" if not moved else "↑" if moved > 0 else "↓"
             cells += [
                 doc.Figure(self.corrected),
-                _published_rank(self.corrected, by_gold),
+                label,
                 f"{arrow} {abs(moved)}" if moved else arrow,
             ]
         return cells
 
 
 def _ranking(
-    name: str,
-    runs: Sequence[Run],
-    datasets: Sequence[str],
-    costs: Sequence[float | None],
-    *,
-    is_corrected: bool,
+    name: str, runs: Sequence[Run], datasets: Sequence[str], *, is_corrected: bool
 ) -> list[_RankedRun]:
     """Return the runs, best first; runs without all datasets come last."""
     rows = []
-    for run, cost in zip(runs, costs, strict=True):
+    for run in runs_by_mode(runs, name):
         table = ScoreTable.from_records(run.rows)
         scope = summarize(table)["benchmarks"][name]
         is_whole = len(scope["datasets"]) == len(datasets)
         values = [scope["datasets"].get(dataset, {}).get("performance") for dataset in datasets]
         performance = scope["performance"] if is_whole else None
-        corrected = _corrected(table, name, datasets) if is_corrected else None
-        rows.append(_RankedRun(run, scope, performance, corrected, values, cost))
+        corrected: Mapping[str, Any] = {}
+        if is_corrected:
+            corrected = summarize(table.corrected)["benchmarks"].get(name, {})
+        is_known = len(corrected.get("datasets", ())) == len(datasets)
+        by_gold = corrected["performance"] if is_known else None
+        rows.append(_RankedRun(run, scope, performance, by_gold, values, _cost(run, runs)))
     return sorted(
         rows, key=lambda row: (row.performance is None, -(row.performance or 0), row.run.model)
     )
 
 
-def _corrected(table: ScoreTable, benchmark: str, datasets: Sequence[str]) -> float | None:
-    """Return the performance by the corrected gold; None without all datasets."""
-    scope = summarize(table.corrected)["benchmarks"].get(benchmark)
-    if scope is None or len(scope["datasets"]) < len(datasets):
-        return None
-    performance: float | None = scope["performance"]
-    return performance
-
-
-def _rank(value: float | None, values: Sequence[float]) -> int | None:
-    return None if value is None else 1 + sum(other > value + EQUAL for other in values)
-
-
-def _published_rank(value: float | None, values: Sequence[float]) -> str:
-    """Return the rank of a value among all; `2 =` if several share it."""
+def _rank(value: float | None, values: Sequence[float | None]) -> tuple[int | None, str]:
+    """Return the rank of a value among all, and its text: `2 =` if several share it."""
     if value is None:
-        return "–"
-    equal = sum(abs(other - value) <= EQUAL for other in values)
-    return f"{_rank(value, values)}{' =' if equal > 1 else ''}"
+        return None, "–"
+    others = [other for other in values if other is not None]
+    rank = 1 + sum(other > value + EQUAL for other in others)
+    equal = sum(abs(other - value) <= EQUAL for other in others)
+    return rank, f"{rank}{' =' if equal > 1 else ''}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_tablebench.claims.migration import (
-    Change,
     JudgedScope,
     Migration,
     Side,
@@ -15,11 +13,8 @@ from pytest_tablebench.claims.migration import (
     cheapest,
 )
 from pytest_tablebench.documents import document as doc
-from pytest_tablebench.documents.formats import money, table_of
-from pytest_tablebench.util.files import real_path
+from pytest_tablebench.documents.formats import linked, money, table_of
 from pytest_tablebench.util.names import counted
-
-__all__ = ["migration_report"]
 
 _STATES: Mapping[Verdict, doc.State] = {"yes": "holds", "no": "fails", "undecided": "undecided"}
 
@@ -51,13 +46,12 @@ def migration_report(migrations: Sequence[Migration], origin: Path | None = None
 
 def _headline(migration: Migration) -> doc.Text:
     new, old = doc.Code(migration.new.model, 80), doc.Code(migration.old.model, 80)
-    if migration.verdict == "yes":
-        return "Yes: ", new, " may replace ", old, "."
-    if migration.verdict == "no":
-        return "No: ", new, " may not replace ", old, "."
-    further = migration.further
-    more = "" if further is None else f"; about {counted(further, 'more example')} would decide"
-    return "Undecided whether ", new, " may replace ", old, f"{more}."
+    start = {"yes": "Yes: ", "no": "No: ", "undecided": "Undecided whether "}[migration.verdict]
+    may = " may not replace " if migration.verdict == "no" else " may replace "
+    more = ""
+    if migration.verdict == "undecided" and migration.further is not None:
+        more = f"; about {counted(migration.further, 'more example')} would decide"
+    return start, new, may, old, f"{more}."
 
 
 def _choice(migrations: Sequence[Migration]) -> doc.Text:
@@ -125,32 +119,23 @@ def _candidate(migration: Migration, name: str, origin: Path | None) -> Iterator
         yield table_of(
             ("gate", doc.Column("state", "text"), doc.Column("why", "text")),
             [
-                (
-                    doc.Code(gate.gate),
-                    doc.StateWord(gate.state, gate.state),
-                    doc.Code(gate.reason, 400),
-                )
-                for gate in migration.gates
+                (doc.Code(it.gate), doc.StateWord(it.state, it.state), doc.Code(it.reason, 400))
+                for it in migration.gates
             ],
         )
     yield doc.Heading("Both models", 3)
     sides = [
-        (title, _page(side, origin))
-        for title, side in (("old", migration.old), ("new", migration.new))
+        linked(side.model, Path(side.path) / "report.html", origin, 40)
+        for side in (migration.old, migration.new)
     ]
     rows: list[Sequence[doc.Cell]] = list(_sides(migration.old, migration.new))
     if origin is not None:
-        rows.insert(0, ("", *(link for _, link in sides)))
+        rows.insert(0, ("", *sides))
     yield table_of(("", "old", "new"), rows)
     yield from _changes(migration)
     if migration.differences:
         differing = [
-            (
-                doc.Code(item.name),
-                doc.Code(item.before),
-                doc.Code(item.after),
-                doc.Code(item.meaning, 200),
-            )
+            (*map(doc.Code, (item.name, item.before, item.after)), doc.Code(item.meaning, 200))
             for item in migration.differences
         ]
         columns = [doc.Column(name, "text") for name in ("", "old", "new", "meaning")]
@@ -192,21 +177,14 @@ def _changes(migration: Migration) -> Iterator[doc.Block]:
         f"{migration.same_text:,} answers have the same text, {migration.other_text:,} another "
         f"text and the same verdict."
     )
-    for title, count, changes in (
-        ("Right before, wrong now", migration.n_worse, migration.worse),
-        ("Wrong before, right now", migration.n_better, migration.better),
-    ):
-        yield doc.Fold(
-            f"{title}: {count:,}", [_changed(changes)], is_open=title.startswith("Right")
-        )
-
-
-def _changed(changes: Sequence[Change]) -> doc.TableBlock:
     names = ("case", "expected", "old answer", "new answer")
-    return table_of(
-        [doc.Column(name, "text") for name in names],
-        [[doc.Code(text) for text in (c.case, c.expected, c.before, c.after)] for c in changes],
-    )
+    columns = [doc.Column(name, "text") for name in names]
+    for title, count, changes, is_open in (
+        ("Right before, wrong now", migration.n_worse, migration.worse, True),
+        ("Wrong before, right now", migration.n_better, migration.better, False),
+    ):
+        rows = [[*map(doc.Code, (c.case, c.expected, c.before, c.after))] for c in changes]
+        yield doc.Fold(f"{title}: {count:,}", [table_of(columns, rows)], is_open=is_open)
 
 
 def _sides(old: Side, new: Side) -> Iterator[Sequence[doc.Cell]]:
@@ -240,15 +218,3 @@ def _latency(side: Side, name: str) -> doc.Figure:
 
 def _price(value: float | None) -> doc.Figure:
     return doc.Figure(value, "money", unknown="unknown")
-
-
-def _page(side: Side, origin: Path | None) -> doc.Piece:
-    """Return a model, with a link to the page of its run if that exists."""
-    page = Path(side.path) / "report.html"
-    if origin is None or not page.is_file():
-        return doc.Code(side.model, 40)
-    try:
-        address = os.path.relpath(real_path(page), real_path(origin))
-    except ValueError:  # another drive
-        return doc.Code(side.model, 40)
-    return doc.Link(side.model, Path(address).as_posix())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +23,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import PlannedGate
     from pytest_tablebench.config.settings import Settings
 
-__all__ = ["plan_report", "plan_table", "write_plan"]
-
 
 def plan_report(
     plans: Iterable[Mapping[str, Any]],
     settings: Settings,
     gates: Mapping[str, Sequence[PlannedGate]] | None = None,
-    *,
-    today: date | None = None,
 ) -> doc.Document:
     """Return the planned calls to each model and their highest price.
 
@@ -42,7 +37,6 @@ def plan_report(
         plans: the fields of `ModelPlan`; models whose answers cost nothing have none.
         settings: of the run.
         gates: by model, the effects that its gates can detect with the planned cases.
-        today: by default the current day; models that retire soon have a sentence.
     """
     blocks: list[doc.Block] = []
     for plan in plans:
@@ -51,7 +45,7 @@ def plan_report(
             blocks += _tables(name, plan, settings)
         else:
             blocks.append(doc.Paragraph(_sentence(name, plan)))
-        if retires := retirement_line(name, plan.get("deprecation_date"), today):
+        if retires := retirement_line(name, plan.get("deprecation_date")):
             blocks.append(doc.Paragraph(retires))
         notes = *_limits(plan), *_sent(plan, settings)
         blocks += [doc.Paragraph(f"{name}: {note}") for note in notes]

@@ -10,8 +10,6 @@ from typing import Any
 from pytest_tablebench.documents.formats import duration
 from pytest_tablebench.util.names import shortened
 
-__all__ = ["Progress", "waiting_text"]
-
 WINDOW = 30.0
 """Seconds that the rate looks back on: what came from the store at first says little of later."""
 

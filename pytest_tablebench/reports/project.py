@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.model_listing import ListedModel
     from pytest_tablebench.store.upkeep import Survey
 
-__all__ = ["SOON", "retirement_line", "retirement_lines"]
-
-
 FindingState = Literal["ok", "-", "NO"]
 """`ok`: works. `-`: missing, but not every run needs it. `NO`: missing, and every run needs it."""
 
@@ -97,15 +94,11 @@ SOON = 60
 """The number of days before its retirement from which a model is reported."""
 
 
-def retirement_line(model: str, day: object, today: date | None = None) -> str | None:
+def retirement_line(model: str, day: object) -> str | None:
     """Return a line from `SOON` days before a model's retirement on, else None.
 
-    As in `gpt-4o-2024-05-13 retires in 37 days (2026-12-31)`.
-
-    Arguments:
-        model: the name to show.
-        day: the day of the retirement as `2026-12-31`; there is no line for any other value.
-        today: by default the current day of this machine.
+    As in `gpt-4o-2024-05-13 retires in 37 days (2026-12-31)`. There is no line if `day`, the day of
+    the retirement, is no date.
     """
     try:
         retires = date.fromisoformat(day) if isinstance(day, str) else None
@@ -113,7 +106,7 @@ def retirement_line(model: str, day: object, today: date | None = None) -> str |
         retires = None
     if retires is None:
         return None
-    days = (retires - (date.today() if today is None else today)).days
+    days = (retires - date.today()).days
     if days > SOON:
         return None
     if days < 0:
@@ -122,11 +115,11 @@ def retirement_line(model: str, day: object, today: date | None = None) -> str |
     return f"{model} retires {distance} ({retires})"
 
 
-def retirement_lines(run: RunFacts, today: date | None = None) -> list[str]:
+def retirement_lines(run: RunFacts) -> list[str]:
     """Return the lines on the model and the judge of a run."""
     lines = (
-        retirement_line(run.model, run.deprecation_date, today),
-        retirement_line(f"judge {run.judge}", run.judge_deprecation_date, today),
+        retirement_line(run.model, run.deprecation_date),
+        retirement_line(f"judge {run.judge}", run.judge_deprecation_date),
     )
     return [line for line in lines if line is not None]
 
@@ -134,12 +127,10 @@ def retirement_lines(run: RunFacts, today: date | None = None) -> list[str]:
 _COLUMNS = ("model", "retires", "context", "$/M in", "$/M out", "can", "last used", "from")
 
 
-def models_report(
-    models: Sequence[ListedModel], problems: Sequence[str], today: date | None = None
-) -> doc.Document:
+def models_report(models: Sequence[ListedModel], problems: Sequence[str]) -> doc.Document:
     """Return a table, a sentence on each model that retires soon, and what is missing."""
     lines = [
-        retirement_line(model.name, model.facts.deprecation_date, today)
+        retirement_line(model.name, model.facts.deprecation_date)
         for model in models
         if model.facts is not None
     ]

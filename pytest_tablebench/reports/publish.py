@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.summary import summary_of
 from pytest_tablebench.errors import TableBenchError
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
     from pytest_tablebench.claims.gates import GateResult
     from pytest_tablebench.reports.html import PageAhead
-
-__all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
-
-
-def answer_changes(run: Run) -> list[dict[str, Any]] | None:
-    """Return the changed answers of a run from snapshots.json; None if unknown."""
-    return None if run.changes is None else run.changes["changes"]
 
 
 def publish(
@@ -51,7 +44,6 @@ def publish(
 
     Raises `OSError` and `TableBenchError` for a file that cannot be read or written.
     """
-    changes = answer_changes(run)
     if page:
         from pytest_tablebench.reports.html import write_page
 
@@ -61,12 +53,26 @@ def publish(
             gates=gates,
             baseline=baseline,
             comparison=comparison,
-            snapshots=changes,
             ahead=ahead,
         )
-    kinds = {change["case_id"]: change["kind"] for change in changes or ()}
+    changes = run.changes or {"changes": ()}
+    kinds = {change["case_id"]: change["kind"] for change in changes["changes"]}
     if allure is not None:
-        _write_allure(run, *allure, kinds)
+        from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
+
+        mode, out = allure
+        if mode == "auto":
+            not_right = sum(r.outcome in {"wrong", "no_answer"} for r in run.records)
+            mode = choose_mode(len(run.records), not_right)
+        write_allure(
+            run.records,
+            out,
+            run=run.facts,
+            mode=mode,
+            texts=read_texts(run.path / TEXTS),
+            snapshots=kinds,
+            figures=dataset_figures(summary_of(run)),
+        )
     has_summary = (
         summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
     )
@@ -81,6 +87,8 @@ def republish_page(folder: Path, out: Path) -> list[str]:
     `SettingsError` if the folder is not a run or the page cannot be written.
     """
     from pytest_tablebench.claims.compare import compare_runs
+    from pytest_tablebench.claims.gates import stored_results
+    from pytest_tablebench.reports.html import write_page
 
     run, problems = load_run(folder), []
     named = run.facts.baseline
@@ -92,7 +100,14 @@ def republish_page(folder: Path, out: Path) -> list[str]:
             comparison = compare_runs(baseline, run, allow_unlike=True)
         except TableBenchError as error:
             problems.append(f"no comparison with the baseline: {shortened(str(error), 300)}")
-    return _write_again(run, out, baseline, comparison, problems)
+    return write_page(
+        run,
+        out,
+        gates=stored_results(run.facts.gates),
+        baseline=baseline,
+        comparison=comparison,
+        notes=problems,
+    )
 
 
 def publish_pair(
@@ -109,39 +124,15 @@ def publish_pair(
     the page cannot be written.
     """
     from pytest_tablebench.claims.compare import compare_runs
+    from pytest_tablebench.claims.gates import stored_results
+    from pytest_tablebench.reports.html import write_page
 
     old, new = load_run(before), load_run(after)
     comparison = compare_runs(
         old, new, allow_unlike=allow_unlike, different_judges=different_judges
     )
-    return comparison, _write_again(new, out, old, comparison, [])
-
-
-def _write_again(
-    run: Run,
-    out: Path,
-    baseline: Run | None,
-    comparison: RunComparison | None,
-    problems: list[str],
-) -> list[str]:
-    from pytest_tablebench.claims.gates import stored_results
-    from pytest_tablebench.reports.html import write_page
-
-    changes = None
-    try:
-        changes = answer_changes(run)
-    except TableBenchError as error:
-        problems = [*problems, f"changed answers are not shown: {shortened(str(error), 300)}"]
-    write_page(
-        run,
-        out,
-        gates=stored_results(run.facts.gates),
-        baseline=baseline,
-        comparison=comparison,
-        snapshots=changes,
-        notes=problems,
-    )
-    return problems
+    gates = stored_results(new.facts.gates)
+    return comparison, write_page(new, out, gates=gates, baseline=old, comparison=comparison)
 
 
 def _write_summary(
@@ -161,25 +152,10 @@ def _write_summary(
             gates,
             comparison=comparison,
             snapshots=kinds,
-            report_link="report.html" if page else None,
+            has_page=page,
             elsewhere=elsewhere,
         )
         for elsewhere in (False, True)
     )
-    problem = write_summary(run.path, folder_text, step_text=on_github)
+    problem = write_summary(run.path, folder_text, on_github)
     return [problem] if problem else []
-
-
-def _write_allure(run: Run, mode: Any, out: Path, kinds: dict[str, str]) -> None:
-    from pytest_tablebench.reports.allure import choose_mode, dataset_figures, write_allure
-
-    records = run.records
-    if mode == "auto":
-        mode = choose_mode(
-            len(records), sum(record.outcome in {"wrong", "no_answer"} for record in records)
-        )
-    texts = read_texts(run.path / TEXTS)
-    figures = dataset_figures(summary_of(run))
-    write_allure(
-        records, out, run=run.facts, mode=mode, texts=texts, snapshots=kinds, figures=figures
-    )

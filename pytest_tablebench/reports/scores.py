@@ -13,23 +13,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.run_facts import RunFacts
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 
-__all__ = [
-    "PARTS",
-    "bounded",
-    "check_table",
-    "cluster_lines",
-    "corrected_blocks",
-    "corrected_line",
-    "declared_parts",
-    "further_lines",
-    "scopes",
-    "score_row",
-    "score_table",
-    "strategy_tables",
-    "tag_blocks",
-    "tag_table",
-]
-
 SHARE = doc.Column("performance", "estimate", scale=(0.0, 1.0))
 """A column of mean scores."""
 
@@ -80,29 +63,22 @@ def score_table(
 
 def strategy_tables(summary: Mapping[str, Any]) -> list[doc.TableBlock]:
     """Return score and cost of each strategy; no table of a benchmark with one."""
-    return [
-        _strategy_table(benchmark["strategies"])
-        for benchmark in summary["benchmarks"].values()
-        if benchmark.get("strategies")
-    ]
-
-
-def _strategy_table(strategies: Mapping[str, Mapping[str, Any]]) -> doc.TableBlock:
-    rows: list[Sequence[doc.Cell]] = [
-        (
-            doc.Code(name, 60),
-            doc.Figure(figures["performance"]),
-            *(
-                doc.Figure(figures[key], "count")
-                for key in ("n_cases", "calls", "prompt_tokens", "completion_tokens")
-            ),
-            doc.Figure(figures["seconds"], digits=1),
-            doc.Figure(figures["cost_usd"], digits=4),
-        )
-        for name, figures in strategies.items()
-    ]
+    counts = ("n_cases", "calls", "prompt_tokens", "completion_tokens")
     columns = ("strategy", "performance", "cases", "calls", "prompt tokens", "completion tokens")
-    return table_of((*columns, "seconds", "USD"), rows)
+    tables = []
+    for benchmark in summary["benchmarks"].values():
+        rows: list[Sequence[doc.Cell]] = [
+            (
+                doc.Code(name, 60),
+                doc.Figure(figures["performance"]),
+                *(doc.Figure(figures[key], "count") for key in counts),
+                doc.Figure(figures["seconds"], digits=1),
+                doc.Figure(figures["cost_usd"], digits=4),
+            )
+            for name, figures in (benchmark.get("strategies") or {}).items()
+        ]
+        tables += [table_of((*columns, "seconds", "USD"), rows)] if rows else []
+    return tables
 
 
 def check_table(summary: Mapping[str, Any]) -> doc.TableBlock:
@@ -209,20 +185,18 @@ LISTED = 6
 
 def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return whether the intervals of a run treat tables or examples as independent."""
-    answered = [
-        (name, scope)
-        for benchmark in summary["benchmarks"].values()
-        for name, scope in benchmark["datasets"].items()
-        if scope["performance"] is not None
-    ]
-    unknown = [name for name, scope in answered if scope.get("n_clusters") is None]
-    counts = [
-        (name, scope["n_examples"], scope["n_clusters"])
-        for name, scope in answered
-        if scope.get("n_clusters") is not None and scope["n_clusters"] < scope["n_examples"]
-    ]
-    single = [name for name, _, tables in counts if tables == 1]
-    counts = [(name, examples, tables) for name, examples, tables in counts if tables > 1]
+    unknown, single, counts = list[str](), list[str](), list[tuple[str, int, int]]()
+    for benchmark in summary["benchmarks"].values():
+        for name, scope in benchmark["datasets"].items():
+            examples, tables = scope["n_examples"], scope.get("n_clusters")
+            if scope["performance"] is None:
+                continue
+            if tables is None:
+                unknown.append(name)
+            elif tables == 1 < examples:
+                single.append(name)
+            elif tables < examples:
+                counts.append((name, examples, tables))
     lines = [
         f"{name}: {examples:,} examples over {counted(tables, 'table')}; intervals "
         f"take tables as independent, not examples"

@@ -7,39 +7,37 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_tablebench.documents.document import Block, Document, Paragraph, Verbatim
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.results.snapshots import excerpt
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
 
-__all__ = ["change_kind", "change_words", "snapshots_report", "word_diff"]
-
 SHOWN = 10
 """The maximum number of changes in the report; `snapshots.json` has all."""
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
-_MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
+_MARKS = {"same": ("", ""), "old": ("[-", "-]"), "new": ("{+", "+}")}
 
 
-def snapshots_report(comparison: SnapshotComparison) -> Document:
+def snapshots_report(comparison: SnapshotComparison) -> doc.Document:
     """Return the counts of each model with its changes, `SHOWN` in all, and the problems."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     left = SHOWN
     for model in comparison.models:
         data = comparison.data(model)
         changes = data["changes"]
-        blocks.append(Paragraph(_counts_line(comparison, model, data)))
+        blocks.append(doc.Paragraph(_counts_line(comparison, model, data)))
         for change in changes[:left]:
-            blocks.append(Paragraph(f"{change_kind(change)}  {change['case_id']}"))
-            blocks += [Verbatim(words)] if (words := change_words(change)) else []
+            blocks.append(doc.Paragraph(f"{change_kind(change)}  {change['case_id']}"))
+            blocks += [doc.Verbatim(words)] if (words := change_words(change)) else []
         if rest := len(changes[left:]):
             text = f"not shown: {rest} more changed; all are in snapshots.json"
-            blocks.append(Paragraph(text))
+            blocks.append(doc.Paragraph(text))
         left = max(0, left - len(changes))
-    blocks += [Paragraph(problem, "warning") for problem in dict.fromkeys(comparison.problems)]
-    return Document("tablebench: snapshots of answers", blocks)
+    blocks += [doc.Paragraph(problem, "warning") for problem in dict.fromkeys(comparison.problems)]
+    return doc.Document("tablebench: snapshots of answers", blocks)
 
 
 def _counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:
@@ -85,9 +83,9 @@ def change_words(change: Mapping[str, Any]) -> str:
     """
     old, new = change["old"].get("text", ""), change["new"].get("text", "")
     words = ""
-    for sign, text in word_diff(*excerpt(old, new, 600), most=300):
-        most = 80 if sign == "=" else 400
-        is_long, (start, end) = len(text) > most, _MARKS[sign]
+    for kind, text in word_diff(*excerpt(old, new, 600), most=300):
+        most = 80 if kind == "same" else 400
+        is_long, (start, end) = len(text) > most, _MARKS[kind]
         part = f"{text[: most // 2]}...{text[-most // 2 :]}" if is_long else text
         words += f"{start}{printable(part)}{end}"
     return words
@@ -95,20 +93,20 @@ def change_words(change: Mapping[str, Any]) -> str:
 
 def word_diff(
     old: str, new: str, most: int | None = None
-) -> Iterator[tuple[Literal["=", "-", "+"], str]]:
-    """Yield the text in both answers (`=`), only in the old (`-`), or only in the new one (`+`).
+) -> Iterator[tuple[Literal["same", "old", "new"], str]]:
+    """Yield the text in both answers (`same`), or in only one of them (`old`, `new`).
 
     Only the first `most` words, punctuation marks and gaps of each text are compared (None: all),
-    which bounds the time; the others are left out. The `=` and `-` parts joined are the old text,
-    the `=` and `+` parts the new one.
+    which bounds the time; the others are left out. Together the parts of
+    an answer are its text.
     """
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for tag, low, high, start, end in matcher.get_opcodes():
         if tag == "equal":
-            yield "=", "".join(before[low:high])
+            yield "same", "".join(before[low:high])
             continue
         if low < high:
-            yield "-", "".join(before[low:high])
+            yield "old", "".join(before[low:high])
         if start < end:
-            yield "+", "".join(after[start:end])
+            yield "new", "".join(after[start:end])

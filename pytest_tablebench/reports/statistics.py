@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.errors import writing
-from pytest_tablebench.papers.canvas import COLOURS, labelled, legend, size, write_figures
+from pytest_tablebench.papers.canvas import COLOURS, labelled, legend, panels, write_figures
 from pytest_tablebench.papers.structure import MARK_NAMES
 from pytest_tablebench.papers.table import (
     PaperTable,
@@ -20,7 +19,6 @@ from pytest_tablebench.papers.table import (
     Row,
     captioned,
     table_blocks,
-    typed_table,
     write_table,
 )
 from pytest_tablebench.results.judges import rank_correlation
@@ -28,11 +26,9 @@ from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.tokens import TOKEN_BUCKETS, tokenizer_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from pytest_tablebench.datasets.statistics import DatasetStatistics
-    from pytest_tablebench.papers.table import PaperTable
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
     from pytest_tablebench.tables.hierarchy.tree import HeaderTree
 
@@ -111,7 +107,8 @@ def _tags(statistics: Sequence[DatasetStatistics], most: int | None) -> PaperTab
 _VALUES = 20
 """Values of a tag in a figure; the files have all."""
 
-_COLUMNS = 3
+_COLUMNS, _AIR = 3, (1.0, 0.5)
+"""The panels in a row, and the space around all of them in inches."""
 _BINS = 24
 
 
@@ -122,10 +119,12 @@ def draw_tags(figure: Figure, statistics: DatasetStatistics) -> bool:
         return False
     lengths = [min(len(values), _VALUES) for values in tags.values()]
     by_row = [max(lengths[row : row + _COLUMNS]) for row in range(0, len(lengths), _COLUMNS)]
-    panels = _panels(figure, len(tags), [0.8 + 0.24 * most for most in by_row])
-    axes = panels[0]
+    all_axes = panels(
+        figure, len(tags), _COLUMNS, 3.6, [0.8 + 0.24 * most for most in by_row], _AIR
+    )
+    axes = all_axes[0]
     for number, (tag, label) in enumerate(zip(tags, labelled(list(tags)), strict=True)):
-        axes = panels[number]
+        axes = all_axes[number]
         values = list(tags[tag].items())[:_VALUES]
         places = range(len(values))
         for shift, colour, name, counts in (
@@ -149,8 +148,8 @@ def draw_sizes(figure: Figure, statistics: DatasetStatistics) -> bool:
     values = {name: measured for name, measured in statistics.values.items() if measured}
     if not values:
         return False
-    panels = _panels(figure, len(values), [2.3] * math.ceil(len(values) / _COLUMNS))
-    for axes, (name, measured) in zip(panels, values.items(), strict=False):
+    all_axes = panels(figure, len(values), _COLUMNS, 3.6, 2.3, _AIR)
+    for axes, (name, measured) in zip(all_axes, values.items(), strict=False):
         low, high = min(measured), max(measured)
         if low >= 1 and high > 50 * low:
             # Sizes differ by orders of magnitude: every bin is a factor.
@@ -174,39 +173,23 @@ def draw_structure(figure: Figure, statistics: DatasetStatistics) -> bool:
     """Draw how many tables have each feature, complexity and number of tokens; False without."""
     if not statistics.tables:
         return False
-    panels = _panels(figure, 3, [2.8])
     for axes, title, counts in zip(
-        panels,
+        panels(figure, 3, _COLUMNS, 3.6, 2.8, _AIR),
         ("structure", "complexity (of 100)", "tokens"),
         (statistics.features, statistics.complexity, statistics.tokens),
         strict=True,
     ):
-        _draw_counts(axes, title, counts, statistics.tables)
+        names = [name.replace("_", " ") for name in counts]
+        axes.barh(range(len(names)), list(counts.values()), color=COLOURS[0])
+        for position, count in enumerate(counts.values()):
+            axes.text(count, position, f" {count:,}", va="center", fontsize=8)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_xlim(0, statistics.tables * 1.15)
+        axes.set(xlabel="tables")
+        axes.set_title(title, fontsize=9)
     figure.suptitle("Structure, complexity and tokens of tables", fontsize=10)
     return True
-
-
-def _draw_counts(axes: Axes, title: str, counts: Mapping[str, int], whole: int) -> None:
-    names = [name.replace("_", " ") for name in counts]
-    axes.barh(range(len(names)), list(counts.values()), color=COLOURS[0])
-    for position, count in enumerate(counts.values()):
-        axes.text(count, position, f" {count:,}", va="center", fontsize=8)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0, whole * 1.15)
-    axes.set(xlabel="tables")
-    axes.set_title(title, fontsize=9)
-
-
-def _panels(figure: Figure, count: int, heights: Sequence[float]) -> Sequence[Axes]:
-    """Return axes in rows of three. `heights` are the rows' heights in inches."""
-    columns = min(_COLUMNS, count)
-    size(figure, 3.6 * columns + 1, sum(heights) + 0.5)
-    grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
-    panels = [axes for row in grid for axes in row]
-    for axes in panels[count:]:
-        axes.set_visible(False)
-    return panels[:count]
 
 
 SCHEMA = 1
@@ -285,8 +268,8 @@ _COLUMNS_SHOWN = 8
 
 def complexity_report(table: PaperTable, problems: Sequence[str]) -> doc.Document:
     """Return the figures without the model's dimensions, and how far rule and model agree."""
-    rows = [row[:_COLUMNS_SHOWN] for row in table.rows]
-    narrow = replace(table, table=typed_table(table.columns[:_COLUMNS_SHOWN], rows))
+    rows = tuple(row[:_COLUMNS_SHOWN] for row in table.rows)
+    narrow = replace(table, columns=table.columns[:_COLUMNS_SHOWN], rows=rows)
     blocks = [*table_blocks(narrow), doc.Listing(problems, 10)]
     pairs = [(row[2], row[7]) for row in rows if len(row) == _COLUMNS_SHOWN and row[7] is not None]
     if pairs:

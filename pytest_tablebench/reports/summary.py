@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.claims.summary import Spread, informative_checks, same_meaning, spread
+from pytest_tablebench.claims.summary import informative_checks, same_meaning, spread
 from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.documents import document as doc
@@ -137,14 +137,10 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
                     (range_of_axis.worst, range_of_axis.low),
                 )
             )
-            lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(range_of_axis)}")
+            fewest, most = range_of_axis.answers
+            over = f", over {fewest} to {most} answers each" if fewest < most else ""
+            lines.append(f"{dataset}: best {label}{best}, worst{worst}{over}")
     return lines
-
-
-def _unequal(means: Spread) -> str:
-    """Return how many answers the means have, if their numbers differ."""
-    fewest, most = means.answers
-    return f", over {fewest} to {most} answers each" if fewest < most else ""
 
 
 def _cost(sampled: Mapping[str, Any]) -> str:
@@ -209,7 +205,8 @@ def cut_line(summary: Mapping[str, Any], run: RunFacts) -> str | None:
     if not cut:
         return None
     known_limits = sorted(limit for limit in limits if limit is not None)
-    at = f" at {_joined_limits(known_limits)} tokens" if known_limits and None not in limits else ""
+    ends = dict.fromkeys(map(str, known_limits[:1] + known_limits[-1:]))
+    at = f" at {' to '.join(ends)} tokens" if ends and None not in limits else ""
     further = max(LEAST, FURTHER * known_limits[-1]) if known_limits else LEAST
     line = (
         f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
@@ -296,8 +293,3 @@ def _limit(run: RunFacts, dataset: str) -> int | None:
             if type(params.get(name)) is int:
                 return int(params[name])
     return None
-
-
-def _joined_limits(numbers: list[int]) -> str:
-    first, *rest = map(str, numbers)
-    return first if not rest else f"{first} to {rest[-1]}"

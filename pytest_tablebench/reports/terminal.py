@@ -22,27 +22,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.claims.gates import GateResult
     from pytest_tablebench.claims.outliers import Outlier
 
-__all__ = [
-    "beside_line",
-    "data_lines",
-    "dataset_lines",
-    "fitted",
-    "header_line",
-    "hidden_line",
-    "in_process_lines",
-    "missing_lines",
-    "new_failure_blocks",
-    "next_lines",
-    "no_case_lines",
-    "outcome_line",
-    "outlier_blocks",
-    "plan_line",
-    "rerun_line",
-    "short_path",
-    "test_lines",
-]
-
-
 MANY_MISSING = 3
 """The number of missing datasets up to which each has its own line."""
 

@@ -13,8 +13,6 @@ from pytest_tablebench.util.names import counted, out_of
 if TYPE_CHECKING:
     from pytest_tablebench.claims.drift import WatchVerdict
 
-__all__ = ["watch_json", "watch_report"]
-
 TITLES = {
     "no drift": "no drift",
     "drift": "the model has drifted",
@@ -40,7 +38,7 @@ def watch_report(verdict: WatchVerdict) -> doc.Document:
         f"{counted(len(reference.cases), 'case')} in {counted(verdict.clusters, 'cluster')}, "
         f"{counted(len(reference.scores[0]), 'repeat')}"
     )
-    reasons = [*_results(verdict), _theirs(verdict), _ours(verdict), _delays(verdict)]
+    reasons = [*_results(verdict), *_changes(verdict)]
     blocks: list[doc.Block] = [
         doc.Verdict((*title, f" ({lead})"), _STATES.get(verdict.state, "undecided"), reasons)
     ]
@@ -84,31 +82,24 @@ def _results(verdict: WatchVerdict) -> Iterator[str]:
 def _change(drop: Estimate) -> str:
     """Return a drop as a change, with its interval."""
     change = drop.negated
-    return f"{signed(change.value)} (95 % at every look: {interval(change.interval, sign=True)})"
+    return f"{signed(change.value)} (95 % at every look: {interval(change.interval, 'signed')})"
 
 
-def _theirs(verdict: WatchVerdict) -> str:
-    """Return what changed at the provider."""
-    return f"they changed: {'; '.join(verdict.they_changed) or 'nothing seen'}"
-
-
-def _ours(verdict: WatchVerdict) -> str:
-    """Return what the project changed since the reference."""
-    if not verdict.we_changed:
-        return "we changed: nothing since the reference"
-    hint = "" if not verdict.looks[-1].uncounted else "; make a new one with --new-reference"
-    return f"we changed: {', '.join(verdict.we_changed)}{hint}"
-
-
-def _delays(verdict: WatchVerdict) -> str:
-    """Return after how many looks drops would be found."""
+def _changes(verdict: WatchVerdict) -> Iterator[str]:
+    """Yield what changed at the provider and in the project, and how soon drops would be found."""
+    yield f"they changed: {'; '.join(verdict.they_changed) or 'nothing seen'}"
+    if verdict.we_changed:
+        hint = "" if not verdict.looks[-1].uncounted else "; make a new one with --new-reference"
+        yield f"we changed: {', '.join(verdict.we_changed)}{hint}"
+    else:
+        yield "we changed: nothing since the reference"
     parts = [
         f"{drop:.2f} never (raise --canary or --repeats)"
         if looks is None
         else f"{drop:.2f} after about {counted(looks, 'look')}"
         for drop, looks in verdict.delays
     ]
-    return f"a drop that begins now would be found: {', '.join(parts)}"
+    yield f"a drop that begins now would be found: {', '.join(parts)}"
 
 
 def _looks(verdict: WatchVerdict) -> doc.TableBlock:

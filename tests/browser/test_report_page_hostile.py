@@ -9,6 +9,7 @@ from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import RunFolder
+from pytest_tablebench.results.run import load_run
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from tests.support.browser import Watched, wait_for
 from tests.support.page_files import changed, gate_result
@@ -126,13 +127,14 @@ def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path:
         gate_result(payload, reason=payload, method=payload, notes=(payload,))
         for payload in PAYLOADS
     ]
+    run = load_run(folder)
+    run.changes = {"changes": [changed(text, "flipped", text, f"{text} x") for text in PAYLOADS]}
     write_page(
-        folder,
+        run,
         tmp_path / "report.html",
         gates=gates,
         baseline=other,
         comparison=compare_runs(other, folder),
-        snapshots=[changed(text, "flipped", text, f"{text} x") for text in PAYLOADS],
     )
     page = watched.page
     watched.open(tmp_path / "report.html")

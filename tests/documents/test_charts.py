@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_tablebench.documents.charts import (
+from pytest_tablebench.documents._charts import (
     band_plot,
     histogram_plot,
     win_rate_plot,

@@ -41,7 +41,7 @@ def test_shares_and_intervals_are_formatted():
     assert [percent(value) for value in (None, 0, 0.1234, 1)] == ["-", "0.0 %", "12.3 %", "100.0 %"]
     assert interval(None) == interval(()) == "-"
     assert interval((0.25, 1)) == "0.250 to 1.000"
-    assert interval((-0.25, 0.5), 2, sign=True) == "-0.25 to +0.50"
+    assert interval((-0.25, 0.5), "signed", 2) == "-0.25 to +0.50"
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,18 @@ def test_no_text_is_markup_on_a_page(tmp_path_factory: pytest.TempPathFactory, t
     for link in page.find_all("a"):
         assert not re.match(r"(?i)\s*(javascript|data|vbscript):", str(link["href"]))
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", out.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://ci.example/run/1?a=b&c=d", "https://ci.example/run/1?a=b&c=d"),
+        ("out/report (1).html", "out/report%20%281%29.html"),
+        ('https://x/"onclick="a', "https://x/%22onclick=%22a"),
+        *((address, "") for address in ("javascript:alert(1)", "data:text/html,x", "#part")),
+        ("JavaScript://%0aalert(1)", ""),
+    ],
+)
+def test_only_addresses_of_files_and_websites_become_links(address: str, shown: str) -> None:
+    text = markdown_text([doc.Paragraph(doc.Link("Full report", address))])
+    assert text == (f"[Full report]({shown})\n" if shown else "Full report\n")

@@ -19,7 +19,6 @@ from pytest_tablebench.papers.table import (
     csv_text,
     page_text,
     table_blocks,
-    typed_table,
 )
 from pytest_tablebench.papers.tables import paper_tables
 from tests.support.paper_analysis import analysis, nothing, value
@@ -223,7 +222,7 @@ def test_a_single_dataset_has_no_agreement():
 
 def sample(*names: str) -> PaperTable:
     body = [(name, 0.5, -0.25, None, 3) for name in names]
-    return PaperTable("t", "Title", typed_table(("name", "a", "b", "c", "n"), body))
+    return PaperTable("t", "Title", ("name", "a", "b", "c", "n"), tuple(body))
 
 
 def test_the_blocks_of_a_table_are_its_title_typed_cells_and_notes():
@@ -244,8 +243,7 @@ def test_a_note_of_many_rows_is_shown_once():
 
 
 def test_csv_keeps_all_digits_and_empty_cells():
-    cells = typed_table(("name", "a", "b"), [("x", 1 / 3, None), ("y", -0.0, 2)])
-    table = PaperTable("t", "T", cells)
+    table = PaperTable("t", "T", ("name", "a", "b"), (("x", 1 / 3, None), ("y", -0.0, 2)))
     assert csv_text(table) == "name,a,b\nx,0.333333333,\ny,0.0,2\n"
 
 

@@ -32,7 +32,7 @@ from pytest_tablebench.documents.html import save_document
 from pytest_tablebench.documents.markdown import markdown_text
 from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.models import Resolution
-from pytest_tablebench.papers.table import PaperTable, typed_table
+from pytest_tablebench.papers.table import PaperTable
 from pytest_tablebench.reports.cases import audit_report, case_report, unclear_report
 from pytest_tablebench.reports.comparison import comparison_report
 from pytest_tablebench.reports.gates import gate_blocks, gate_table, merged_report, rejudged_report
@@ -154,8 +154,8 @@ def command_reports(run: Run) -> dict[str, doc.Document]:
     model = ListedModel(HOSTILE, 1, 1, [HOSTILE], HOSTILE, facts, HOSTILE)
     question = QuestionFacts((), (HOSTILE, HOSTILE), {HOSTILE: HOSTILE}, 3, 1)
     statistics = statistics_of(HOSTILE, HOSTILE, DatasetFacts([question], {}, 1, HOSTILE))
-    cells = typed_table(("table", "tokens", HOSTILE), [(HOSTILE, 9, 0.5)])
-    table = PaperTable(HOSTILE, HOSTILE, cells, notes=(HOSTILE,))
+    columns = ("table", "tokens", HOSTILE)
+    table = PaperTable(HOSTILE, HOSTILE, columns, ((HOSTILE, 9, 0.5),), notes=(HOSTILE,))
     check = FolderCheck((Problem(HOSTILE, 1, HOSTILE, HOSTILE),), {HOSTILE: 1}, (HOSTILE,))
     merge = SimpleNamespace(runs=2, ended=HOSTILE, notes=(HOSTILE,))
     flips = Flips(1, 0, 1, 0, (Flip(HOSTILE, 0.1, 0.9, True),))

@@ -110,4 +110,4 @@ def test_what_the_file_cannot_contain_is_packed_as_the_file_has_it(tmp_path: Pat
     )
     ahead.add(sent, sent.record)
     assert ahead.records[0].prediction == {"a": [1, 2]}
-    assert ahead.texts.close().questions == {("wikitq", "e1"): "When?"}
+    assert ahead.texts.questions == {("wikitq", "e1"): "When?"}

@@ -12,6 +12,7 @@ from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.html._facts import word_diff
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run import load_run
 from pytest_tablebench.util.names import slug
 from tests.support.page_files import block, changed, page, text_of
 from tests.support.page_runs import record, write_run
@@ -62,13 +63,9 @@ def test_flips_with_slugs_models_and_repeats_are_shown_at_their_case(tmp_path: P
 
     old = write_run(tmp_path / "old", repeats("/r2", "right", "right", "wrong"))
     new = write_run(tmp_path / "new", repeats("/gpt-4o", "right", "wrong", "right"))
-    write_page(
-        new,
-        tmp_path / "p.html",
-        baseline=old,
-        comparison=compare_runs(old, new),
-        snapshots=[changed(f"{slugs}/gpt-4o/r3", "flipped", "a", "b")],
-    )
+    run = load_run(new)
+    run.changes = {"changes": [changed(f"{slugs}/gpt-4o/r3", "flipped", "a", "b")]}
+    write_page(run, tmp_path / "p.html", baseline=old, comparison=compare_runs(old, new))
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
     columns = block(soup, "index")["columns"]
     ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from bs4 import BeautifulSoup
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.claims.summary import summarize
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.documents.terminal import terminal_lines
+from pytest_tablebench.reports import project
 from pytest_tablebench.reports._github import summary_markdown
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan import plan_report
@@ -29,6 +32,17 @@ MODEL = "gpt-4o-2024-05-13"
 DAY = date(2026, 12, 31)
 
 
+def on(day: date) -> AbstractContextManager[object]:
+    """Let reports be made on this day."""
+
+    class FixedDay(date):
+        @classmethod
+        def today(cls) -> FixedDay:
+            return cls(day.year, day.month, day.day)
+
+    return patch.object(project, "date", FixedDay)
+
+
 @pytest.mark.parametrize(
     ("today", "line"),
     [
@@ -41,18 +55,20 @@ DAY = date(2026, 12, 31)
     ],
 )
 def test_the_line_appears_from_sixty_days_before(today: date, line: str | None) -> None:
-    assert retirement_line(MODEL, DAY.isoformat(), today) == line
+    with on(today):
+        assert retirement_line(MODEL, DAY.isoformat()) == line
 
 
 @given(st.integers(-4000, 4000))
 def test_there_is_a_line_exactly_from_sixty_days_before(days: int) -> None:
-    line = retirement_line("m", DAY.isoformat(), DAY - timedelta(days))
+    with on(DAY - timedelta(days)):
+        line = retirement_line("m", DAY.isoformat())
     assert (line is not None) == (days <= SOON)
 
 
 @pytest.mark.parametrize("day", [None, "", "soon", "2026-13-01", 20261231, ["2026-12-31"], {}])
 def test_without_a_date_there_is_no_line(day: Any) -> None:
-    assert retirement_line("m", day, DAY) is None
+    assert retirement_line("m", day) is None
 
 
 def test_the_header_names_model_and_judge() -> None:
@@ -62,7 +78,8 @@ def test_the_header_names_model_and_judge() -> None:
         ModelPlan("k", 1, 1, 0, 1, deprecation_date="2027-12-31"),
         ModelPlan("old", 1, 1, 0, 1),
     ]
-    report = plan_report(map(asdict, plans), Settings(), today=date(2026, 11, 24))
+    with on(date(2026, 11, 24)):
+        report = plan_report(map(asdict, plans), Settings())
     lines = terminal_lines(report.blocks)
     assert [line for line in lines if "retire" in line] == [
         "m retires in 37 days (2026-12-31)",
@@ -79,11 +96,13 @@ RUN = {
 
 
 def test_the_lines_of_a_run_come_from_its_file() -> None:
-    assert retirement_lines(RunFacts.from_json(RUN), date(2026, 11, 24)) == [
+    with on(date(2026, 11, 24)):
+        lines = retirement_lines(RunFacts.from_json(RUN))
+    assert lines == [
         f"{MODEL} retires in 37 days (2026-12-31)",
         "judge j has been retired since 2026-11-20",
     ]
-    assert retirement_lines(RunFacts.from_json({"model": MODEL}), date(2026, 11, 24)) == []
+    assert retirement_lines(RunFacts.from_json({"model": MODEL})) == []
 
 
 @pytest.mark.parametrize(
@@ -113,11 +132,10 @@ def test_the_summary_has_the_line_and_nothing_else_changes() -> None:
     summary = summarize([ScoreRow(**facts, score=1.0, passed=True, reason=None)])
     run = {"model": MODEL, "status": "complete", "cost_usd": 1.0, "compat": "fixed"}
     plain = summary_markdown(RunFacts.from_json(run), summary)
-    assert (
-        summary_markdown(RunFacts.from_json({**run, **RUN}), summary, today=date(2026, 9, 1))
-        == plain
-    )
-    text = summary_markdown(RunFacts.from_json({**run, **RUN}), summary, today=date(2026, 11, 24))
+    with on(date(2026, 9, 1)):
+        assert summary_markdown(RunFacts.from_json({**run, **RUN}), summary) == plain
+    with on(date(2026, 11, 24)):
+        text = summary_markdown(RunFacts.from_json({**run, **RUN}), summary)
     kept = [line for line in text.splitlines() if line and "retire" not in line]
     assert kept == [line for line in plain.splitlines() if line]
     assert "retires in 37 days (2026-12-31)" in text
@@ -129,7 +147,8 @@ def test_the_summary_has_the_line_and_nothing_else_changes() -> None:
 )
 def test_the_page_shows_date_and_line(tmp_path: Path, today: date, shown: bool) -> None:
     run = write_run(tmp_path / "run", {"e": [1.0, 1.0, 0.0, 1.0]}, deprecation_date="2026-12-31")
-    write_page(run, tmp_path / "page.html", today=today)
+    with on(today):
+        write_page(run, tmp_path / "page.html")
     soup = BeautifulSoup((tmp_path / "page.html").read_text(encoding="utf-8"), "html.parser")
     [facts] = soup.select("p.taken")
     assert ("m retires in 37 days (2026-12-31)" in facts.text) is shown

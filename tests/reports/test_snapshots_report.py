@@ -14,26 +14,26 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 def test_a_replaced_word_is_marked():
     assert [*word_diff("The answer is 36.", "The answer is 41.")] == [
-        ("=", "The answer is "),
-        ("-", "36"),
-        ("+", "41"),
-        ("=", "."),
+        ("same", "The answer is "),
+        ("old", "36"),
+        ("new", "41"),
+        ("same", "."),
     ]
 
 
 def test_added_and_removed_words_are_marked():
-    assert [*word_diff("a b", "a x b")] == [("=", "a "), ("+", "x "), ("=", "b")]
-    assert [*word_diff("a x b", "a b")] == [("=", "a "), ("-", "x "), ("=", "b")]
-    assert [*word_diff("", "a")] == [("+", "a")]
+    assert [*word_diff("a b", "a x b")] == [("same", "a "), ("new", "x "), ("same", "b")]
+    assert [*word_diff("a x b", "a b")] == [("same", "a "), ("old", "x "), ("same", "b")]
+    assert [*word_diff("", "a")] == [("new", "a")]
     assert [*word_diff("", "")] == []
-    assert [*word_diff("same", "same")] == [("=", "same")]
+    assert [*word_diff("same", "same")] == [("same", "same")]
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_a_word_diff_contains_both_texts(old, new):
     parts = [*word_diff(old, new)]
-    assert "".join(text for sign, text in parts if sign != "+") == old
-    assert "".join(text for sign, text in parts if sign != "-") == new
+    assert "".join(text for sign, text in parts if sign != "new") == old
+    assert "".join(text for sign, text in parts if sign != "old") == new
 
 
 def test_the_length_of_a_word_diff_is_bounded():

@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup, Tag
 from pytest_tablebench.claims.gates import GateResult
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.run import load_run
 from tests.support.page_runs import write_run
 
 
@@ -39,8 +40,10 @@ def page(tmp_path: Path, records: list[Record], **options: Any) -> BeautifulSoup
     run_options = {
         name: options.pop(name) for name in ("texts", "run", "prompt") if name in options
     }
-    folder = write_run(tmp_path / "run", records, **run_options)
-    write_page(folder, tmp_path / "report.html", **options)
+    run = load_run(write_run(tmp_path / "run", records, **run_options))
+    if "snapshots" in options:
+        run.changes = {"changes": options.pop("snapshots")}
+    write_page(run, tmp_path / "report.html", **options)
     return BeautifulSoup((tmp_path / "report.html").read_text(encoding="utf-8"), "html.parser")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.papers.analyses.grid import (
@@ -53,10 +52,10 @@ def _win_rates(
     by_model: dict[str, dict[str, Figure]] = {model: {} for model in scores.models}
     by_dataset = {}
     for grid in scores.grids:
-        wins = _wins(grid, axis, share=share, inside=inside)
-        by_dataset[grid.dataset] = wins.figure(names, slice(None))
+        shares, complete = _wins(grid, axis, share=share, inside=inside), grid.complete
+        by_dataset[grid.dataset] = _mean_wins(shares, complete, names)
         for index, model in enumerate(scores.models):
-            by_model[model][grid.dataset] = wins.figure(names, slice(index, index + 1))
+            by_model[model][grid.dataset] = _mean_wins(shares[index], complete[index], names)
     return {
         "by_model_dataset": by_model,
         "by_model": {model: plain_mean(parts) for model, parts in by_model.items()},
@@ -65,33 +64,25 @@ def _win_rates(
     }
 
 
-@dataclass(frozen=True)
-class _Wins:
-    """Shares by model, example and alternative; NaN for an example without a winner.
+def _mean_wins(shares: Floats, complete: Flags, names: Sequence[str]) -> Figure:
+    """Return the mean share of each alternative over the used examples, and the dropped ones."""
+    used = complete & np.isfinite(shares[..., 0])
+    counts = {
+        "n_used": int(used.sum()),
+        "n_dropped_equal": int((complete & ~used).sum()),
+        "n_dropped_incomplete": int((~complete).sum()),
+    }
+    if not counts["n_used"]:
+        return {"value": None, "reason": "no example with a winner", **counts}
+    return {"value": dict(zip(names, shares[used].mean(axis=0).tolist(), strict=True)), **counts}
 
-    The shares of incomplete examples are meaningless.
+
+def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> Floats:
+    """Return the shares of wins by model, example and alternative.
+
+    They are of means over the other axis, or `inside` each of its names. Shares are NaN for an
+    example without a winner, and meaningless for an incomplete one.
     """
-
-    shares: Floats
-    complete: Flags
-
-    def figure(self, names: Sequence[str], models: slice) -> Figure:
-        """Return the mean over all examples of these models, and the numbers of dropped ones."""
-        complete = self.complete[models]
-        used = complete & np.isfinite(self.shares[models, :, 0])
-        counts = {
-            "n_used": int(used.sum()),
-            "n_dropped_equal": int((complete & ~used).sum()),
-            "n_dropped_incomplete": int((~complete).sum()),
-        }
-        if not counts["n_used"]:
-            return {"value": None, "reason": "no example with a winner", **counts}
-        means = self.shares[models][used].mean(axis=0).tolist()
-        return {"value": dict(zip(names, means, strict=True)), **counts}
-
-
-def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
-    """Return the shares of wins, by means over the other axis or `inside` each of its names."""
     # Move the alternatives to the last axis, after the axis they are averaged over.
     values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
     if not inside:
@@ -100,7 +91,7 @@ def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
     total = wins.sum(axis=-1, keepdims=True)
     empty = 1 / wins.shape[-1] if share else np.nan
     shares = np.divide(wins, total, out=np.full(wins.shape, empty), where=total > 0)
-    return _Wins(means(shares, axis=2), grid.complete)
+    return means(shares, axis=2)
 
 
 def perturbation_impact(scores: Scores) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pytest_tablebench.config.axes import GRID
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import table_of
 from pytest_tablebench.documents.html import grouped
+from pytest_tablebench.reports.comparison import change_row
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import (
     BETTER,
@@ -134,16 +135,8 @@ def _difference_table(compared: Sequence[ScopeComparison], *, is_whole: bool) ->
         name: doc.Text = doc.Code(scope.name, 60), ", all" if scope.kind == "benchmark" else ""
         if not is_whole:
             name = doc.Aside(f"{scope.dataset} · "), doc.Code(scope.name, 60)
-        cells = (
-            name,
-            doc.Figure(difference.before),
-            doc.Figure(difference.after),
-            difference,
-            doc.Figure(difference.p, "chance"),
-            doc.Figure(scope.better, "count"),
-            doc.Figure(scope.worse, "count"),
-            (doc.Figure(difference.examples, "count"), doc.Aside(left_out)),
-        )
+        examples = doc.Figure(difference.examples, "count"), doc.Aside(left_out)
+        cells = *change_row(scope, name), examples
         rows.append(doc.TableRow(cells, "whole" if scope.kind == "benchmark" else ""))
     change = doc.Column("difference", "estimate", "signed")
     columns = ("scope", "before", "after", change, "p", "better", "worse", "examples")

@@ -108,6 +108,8 @@ def _length(text: str) -> int:
 def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
     parts = {str(name)[:80]: finite(value, 6) for name, value in list(record.parts.items())[:40]}
     checks = list(record.checks.items())[:40]
+    entry = record.corrected
+    words = entry and (entry.get("left_out") or VERDICT_TEXTS.get(str(entry.get("verdict")), ""))
     return {
         "id": record.case_id,
         **_reply_texts(record, limit),
@@ -132,16 +134,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         ],
         "chart": shown_chart(record),
         "steps": list(_steps(record, limit)),
-        **_corrected(record.corrected),
-    }
-
-
-def _corrected(entry: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the words on a correction that the page shows; empty without one."""
-    if entry is None:
-        return {}
-    words = entry.get("left_out") or VERDICT_TEXTS.get(str(entry.get("verdict")), "")
-    return {"corrected": str(words)[:200]}
+    } | ({} if entry is None else {"corrected": str(words)[:200]})
 
 
 def _reply_texts(record: Record, limit: int) -> dict[str, Any]:
@@ -166,23 +159,18 @@ def _steps(record: Record, limit: int) -> Iterator[dict[str, Any]]:
         kind = "execute" if step.get("kind") == "execute" else "ask"
         facts = {
             "kind": kind if reply is None else "judge",
-            **{name: str(step[name])[:120] for name in _NAMED if step.get(name) is not None},
-            **{name: finite(step.get(measure), 8) for name, measure in _MEASURED.items()},
+            "outcome": step.get("outcome") and str(step["outcome"])[:120],
+            "model": step.get("model") and str(step["model"])[:120],
+            "latency": finite(step.get("latency_s"), 8),
+            "prompt_tokens": finite(step.get("prompt_tokens"), 8),
+            "completion_tokens": finite(step.get("completion_tokens"), 8),
+            "cost": finite(step.get("cost_usd"), 8),
             "from_store": step.get("from_store") is True or None,
             "picture": step.get("picture"),
         }
         if reply is not None:
             facts |= {"text": reply[:limit], "length": len(reply)}
         yield {name: value for name, value in facts.items() if value is not None}
-
-
-_NAMED = ("outcome", "model")
-_MEASURED = {
-    "latency": "latency_s",
-    "prompt_tokens": "prompt_tokens",
-    "completion_tokens": "completion_tokens",
-    "cost": "cost_usd",
-}
 
 
 def _before(record: Record, other: Record | None, limit: int) -> dict[str, Any] | None:

@@ -60,13 +60,14 @@ def verdict(
     total = len(gates)
     if not total and run.gates:
         # A run that was killed, or could not judge its gates, has only their texts.
-        state, title = "undecided", f"Not judged: {_gates(len(run.gates))}"
+        state, title = "undecided", f"Not judged: {counted(len(run.gates), 'gate')}"
     elif not total:
         state, title = "none", ""
     elif states["fails"]:
-        state, title = "fails", f"Fails: {states['fails']} of {_gates(total)}"
+        state, title = "fails", f"Fails: {states['fails']} of {counted(total, 'gate')}"
     elif states["holds"] < total:
-        state, title = "undecided", f"Undecided: {total - states['holds']} of {_gates(total)}"
+        undecided = f"{total - states['holds']} of {counted(total, 'gate')}"
+        state, title = "undecided", f"Undecided: {undecided}"
     else:
         subject = "the gate" if total == 1 else f"all {total} gates"
         state, title = "holds", f"Passes: {subject} hold{'s' * (total == 1)}"
@@ -78,10 +79,6 @@ def verdict(
     if len(deciding) > len(causes):
         causes.append(f"and {len(deciding) - len(causes)} more below")
     return {"state": state, "title": title, "notes": notes, "sentences": causes}
-
-
-def _gates(total: int) -> str:
-    return counted(total, "gate")
 
 
 def right_text(scope: Mapping[str, Any], records: Iterable[Record]) -> str:
@@ -290,11 +287,7 @@ def changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
     """Return pieces of two texts as (kind, words), with kind `same`, `old` or `new`."""
-    parts = diff_words(old[:limit], new[:limit], most=None)
-    pieces = [(_KINDS[sign], words) for sign, words in parts]
+    pieces: list[tuple[str, str]] = [*diff_words(old[:limit], new[:limit])]
     if max(len(old), len(new)) > limit:
         pieces.append(("same", f" … cut at {limit:,} characters"))
     return pieces
-
-
-_KINDS = {"=": "same", "-": "old", "+": "new"}

@@ -26,7 +26,7 @@ from pytest_tablebench.reports.html._details import (
     pack_details,
     text_of,
 )
-from pytest_tablebench.reports.html._texts import PROMPTS, TABLES, TextPlaces, packed_texts
+from pytest_tablebench.reports.html._texts import PROMPTS, TABLES, TextPacker, packed_texts
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.corrected import corrected_outcome
 from pytest_tablebench.results.record import UNCLEAR
@@ -45,10 +45,6 @@ Only this run, or only the other run, has no answer. Its answer differs from the
 reply is unclear."""
 
 _ANSWER = 120
-_COLUMNS = (
-    *("example", "serializer", "perturbation", "outcome", "score", "reason", "marks", "answer"),
-    *("table", "prompt", "transcript", "repeat", "id"),
-)
 
 
 @dataclass(frozen=True)
@@ -90,19 +86,17 @@ def pack(
     }
     packed = packed_texts(records, texts) if ahead is None else ahead.texts
     details, limit = pack_details(records, before or {}) if ahead is None else ahead.details()
-    places = packed.close()
+    packed.close()
     blocks = {**packed.blocks, **details}
-    index = _index(records, names, places, marks)
+    index = _index(records, names, packed, marks, tags)
     if before is not None:
         index["columns"] |= _columns_before(records, before)
-    for entry, example_tags in zip(index["examples"], _tags(records), strict=True):
-        entry["tags"] = [tags[tag] for tag in example_tags.items() if tag in tags]
     index["tags"] = [{"name": name[:80], "value": value[:200]} for name, value in tags]
     if ahead is None:
         cut = sum(len(record.raw or "") > limit for record in records)
     else:
         cut = ahead.cut_replies
-    left_out = tuple(_notes(len(records), places, cut, limit))
+    left_out = tuple(_notes(len(records), packed, cut, limit))
     facts = {**facts, "unsearched": left_out}
     sizes = {"details": DETAILS, "tables": TABLES, "prompts": PROMPTS}
     index |= {"facts": facts, "sizes": sizes, "limit": limit}
@@ -116,60 +110,72 @@ def pack(
 def _index(
     records: Sequence[Record],
     names: Mapping[str, tuple[str, ...]],
-    places: TextPlaces,
+    texts: TextPacker,
     marks: Mapping[str, int],
+    tags: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
     numbers = {
         axis: {name: i for i, name in enumerate(axis_names)} for axis, axis_names in names.items()
     }
-    examples: dict[tuple[str, str], int] = {}
-    listed: list[dict[str, Any]] = []
-    reasons: dict[str, int] = {}
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    mixed = _mixed(records)
+    examples: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        key = (record.dataset, record.example_id)
-        if key not in examples:
-            examples[key] = len(listed)
-            listed.append(
-                {
-                    "dataset": numbers["dataset"][record.dataset],
-                    "id": record.example_id,
-                    "question": places.questions.get(key, "")[:300],
-                    "references": " | ".join(map(str, record.references))[:120],
-                }
-            )
-        example = example_key(record.dataset, record.example_id, record.perturbation)
-        reason = -1
-        if record.score is None:
-            reason = reasons.setdefault(str(record.reason or "unknown"), len(reasons))
-        columns["example"].append(examples[key])
-        columns["serializer"].append(numbers["serializer"][record.serializer])
-        columns["perturbation"].append(numbers["perturbation"][record.perturbation])
-        columns["outcome"].append(outcome_of(record))
-        columns["score"].append(finite(record.score, 4))
-        columns["reason"].append(reason)
-        marked = (MIXED if key in mixed else 0) | (VAGUE if UNCLEAR in record.flags else 0)
-        columns["marks"].append(marks.get(record.case_id, 0) | marked)
-        columns["answer"].append(text_of(record.prediction)[:_ANSWER])
-        columns["table"].append(places.tables.get(example, -1))
-        columns["prompt"].append(places.prompts.get(record.prompt_digest or "", -1))
-        columns["transcript"].append(places.prompts.get(record.transcript or "", -1))
-        columns["repeat"].append(record.repeat)
+        examples.setdefault((record.dataset, record.example_id), []).append(record)
+    places = {key: place for place, key in enumerate(examples)}
+    mixed = {
+        key for key, same in examples.items() if len({r.outcome for r in same} - {"no_answer"}) > 1
+    }
+    unanswered = dict.fromkeys(str(r.reason or "unknown") for r in records if r.score is None)
+    reasons = {reason: number for number, reason in enumerate(unanswered)}
+    columns = {
+        "example": [places[r.dataset, r.example_id] for r in records],
+        "serializer": [numbers["serializer"][r.serializer] for r in records],
+        "perturbation": [numbers["perturbation"][r.perturbation] for r in records],
+        "outcome": [outcome_of(r) for r in records],
+        "score": [finite(r.score, 4) for r in records],
+        "reason": [reasons[str(r.reason or "unknown")] if r.score is None else -1 for r in records],
+        "marks": [
+            marks.get(r.case_id, 0)
+            | (MIXED if (r.dataset, r.example_id) in mixed else 0)
+            | (VAGUE if UNCLEAR in r.flags else 0)
+            for r in records
+        ],
+        "answer": [_answer(r) for r in records],
+        "table": [
+            texts.tables.get(example_key(r.dataset, r.example_id, r.perturbation), -1)
+            for r in records
+        ],
+        "prompt": [texts.prompts.get(r.prompt_digest or "", -1) for r in records],
+        "transcript": [texts.prompts.get(r.transcript or "", -1) for r in records],
+        "repeat": [r.repeat for r in records],
         # Links use ids, which contain slugs and so do not follow from the names.
-        columns["id"].append(record.case_id)
+        "id": [r.case_id for r in records],
+    }
     further = case_columns(records)
     return {
         "count": len(records),
-        "names": {
-            **{axis: list(axis_names) for axis, axis_names in names.items()},
-            **further["names"],
-        },
+        "names": {axis: list(axis_names) for axis, axis_names in names.items()} | further["names"],
         "parts": further["parts"],
         "reasons": list(reasons),
-        "examples": listed,
+        "examples": [
+            {
+                "dataset": numbers["dataset"][dataset],
+                "id": example_id,
+                "question": texts.questions.get((dataset, example_id), "")[:300],
+                "references": " | ".join(map(str, same[0].references))[:120],
+                "tags": [
+                    tags[tag]
+                    for tag in next((r.tags for r in same if r.tags), {}).items()
+                    if tag in tags
+                ],
+            }
+            for (dataset, example_id), same in examples.items()
+        ],
         "columns": columns | further["columns"],
     }
+
+
+def _answer(record: Record) -> str:
+    return text_of(record.prediction)[:_ANSWER]
 
 
 def _columns_before(
@@ -179,44 +185,21 @@ def _columns_before(
 
     The answer is None if it equals this run's.
     """
-    columns: dict[str, list[Any]] = {
-        "outcome_before": [],
-        "score_before": [],
-        "answer_before": [],
+    pairs = [(record, before.get(record.case_id)) for record in records]
+    return {
+        "outcome_before": [-1 if old is None else outcome_of(old) for _, old in pairs],
+        "score_before": [None if old is None else finite(old.score, 4) for _, old in pairs],
+        "answer_before": [
+            None if old is None or _answer(new) == _answer(old) else _answer(old)
+            for new, old in pairs
+        ],
     }
-    for record in records:
-        other = before.get(record.case_id)
-        columns["outcome_before"].append(-1 if other is None else outcome_of(other))
-        columns["score_before"].append(None if other is None else finite(other.score, 4))
-        answers = [
-            text_of(present.prediction)[:_ANSWER]
-            for present in (record, other)
-            if present is not None
-        ]
-        columns["answer_before"].append(answers[-1] if answers[0] != answers[-1] else None)
-    return columns
-
-
-def _tags(records: Iterable[Record]) -> Iterable[Mapping[str, str]]:
-    by_example: dict[tuple[str, str], Mapping[str, str]] = {}
-    for record in records:
-        key = record.dataset, record.example_id
-        by_example[key] = by_example.get(key) or record.tags
-    return by_example.values()
-
-
-def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
-    seen: dict[tuple[str, str], set[str]] = {}
-    for record in records:
-        if record.outcome != "no_answer":
-            seen.setdefault((record.dataset, record.example_id), set()).add(record.outcome)
-    return {key for key, outcomes in seen.items() if len(outcomes) > 1}
 
 
 # What does not fit
 
 
-def _notes(count: int, places: TextPlaces, cut: int, limit: int) -> Iterator[str]:
+def _notes(count: int, places: TextPacker, cut: int, limit: int) -> Iterator[str]:
     if cut:
         yield (
             f"{counted(cut, 'reply', 'replies')} {are(cut)} cut to {counted(limit, 'character')} "
@@ -245,18 +228,8 @@ def _notes(count: int, places: TextPlaces, cut: int, limit: int) -> Iterator[str
 _PARTS = 12
 _ASKED = frozenset(
     {
-        *(
-            "setting",
-            "compat",
-            "judge",
-            "structure",
-            "format_retries",
-            "limit",
-            "sample",
-            "shots",
-            "demos",
-        ),
-        *("configs_per_example", "seed", "api_base", "params", "repeats", "data"),
+        *("setting", "compat", "judge", "structure", "format_retries", "limit", "sample", "shots"),
+        *("demos", "configs_per_example", "seed", "api_base", "params", "repeats", "data"),
     }
 )
 """Settings that identify a case, in addition to its axes."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.outliers import outliers_of
 from pytest_tablebench.claims.summary import summary_of
-from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.config.axes import NAMED, Axis
 from pytest_tablebench.documents.html import compiled, grouped, save_page
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.reports.comparison import methods_line
 from pytest_tablebench.reports.gates import method_lines
 from pytest_tablebench.reports.html import _facts, _sections
@@ -27,6 +27,7 @@ from pytest_tablebench.reports.summary import reply_lines, thinking_lines
 from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.texts import TEXTS, read_texts
+from pytest_tablebench.util.names import shortened
 
 if TYPE_CHECKING:
     from pytest_tablebench.claims.compare import RunComparison
@@ -71,11 +72,9 @@ def write_page(
     gates: Sequence[GateResult] = (),
     baseline: Path | Run | None = None,
     comparison: RunComparison | None = None,
-    snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
     ahead: PageAhead | None = None,
-    today: date | None = None,
-) -> None:
+) -> list[str]:
     """Write the page of a run, finished or not, as one file without any dependency.
 
     Arguments:
@@ -84,15 +83,18 @@ def write_page(
         gates: as judged; without any the page has figures but no verdict.
         baseline: the run, or its folder, whose answers are shown next to this run's.
         comparison: of the baseline with this run.
-        snapshots: answers that are not the stored ones, as snapshots.json has them; None where
-            nothing was compared.
         notes: sentences on what is missing in the page.
         ahead: what was packed of the cases during the run.
-        today: by default the current day; a model that retires soon has a line.
 
-    Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
+    Returns the notes, with one more if the changed answers of the run cannot be read. Raises
+    `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
-    loaded = load_run(loaded)
+    loaded, problems = load_run(loaded), list(notes)
+    try:
+        snapshots = None if loaded.changes is None else loaded.changes["changes"]
+    except TableBenchError as error:
+        snapshots = None
+        problems.append(f"changed answers are not shown: {shortened(str(error), 300)}")
     run, summary, folder = loaded.facts, summary_of(loaded), loaded.path
     tags = _sections.numbered_tags(summary)
     if comparison is not None or (ahead is not None and not ahead.is_whole(len(loaded.scores))):
@@ -130,12 +132,12 @@ def write_page(
         "totals": _facts.totals(summary, records, comparison),
         "lowest": _facts.lowest(outliers_of(loaded)),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
-        "taken": [*_facts.taken(run, records), *retirement_lines(run, today)],
+        "taken": [*_facts.taken(run, records), *retirement_lines(run)],
         "scores": grouped(_sections.score_blocks(summary, run)),
         "tags": grouped(_sections.tag_sections(summary, run, tags, packed.axes["dataset"])),
         "maps": grouped(_sections.map_blocks(summary, packed.axes)),
         "ranges": grouped([*_facts.range_blocks(loaded.scores), *_sections.spread_blocks(summary)]),
-        "axes_of_cases": _axes(),
+        "axes_of_cases": json.dumps([*map(_axis, NAMED)]),
         "outcomes": _facts.outcomes(records),
         "costs": grouped(_sections.cost_blocks(records, summary)),
         "comparison": comparison,
@@ -147,7 +149,7 @@ def write_page(
         "notes": [
             *judged_lines(summary),
             *cut,
-            *notes,
+            *problems,
             *_facts.data_notes(run),
             *packed.notes,
             *pictures.notes,
@@ -156,12 +158,9 @@ def write_page(
         "count": len(records),
     }
     save_page(out, _TEMPLATE, facts, modules=_MODULES)
+    return problems
 
 
-def _axes() -> str:
-    """Return what the script of the page knows of each axis, as JSON."""
-    axes = [
-        {"name": a.name, "label": a.name.capitalize(), "letter": a.letter, "in_grid": a.in_grid}
-        for a in NAMED
-    ]
-    return json.dumps(axes)
+def _axis(axis: Axis) -> dict[str, object]:
+    facts = {"name": axis.name, "label": axis.name.capitalize(), "letter": axis.letter}
+    return {**facts, "in_grid": axis.in_grid}

@@ -114,18 +114,24 @@ def further_blocks(summary: Mapping[str, Any], run: RunFacts) -> Iterator[doc.Bl
             counts = (
                 doc.Figure(figures[key], "count") for key in ("n_examples", "n_cases", "absent")
             )
-            cells = (*label, " · ", doc.Code(part, 60)), bounded(figures["mean"], figures["ci95"])
-            parts.append(doc.TableRow((*cells, *counts), rank))
+            name_cell: doc.Text = (*label, " · ", doc.Code(part, 60))
+            mean = bounded(figures["mean"], figures["ci95"])
+            parts.append(doc.TableRow((name_cell, mean, *counts), rank))
         if "consistency" in scope:
             points = {point["agreement"]: point for point in scope["consistency"]["risk"]}
             levels |= points.keys()
             alike.append((label, rank, scope["consistency"], points))
         if "changed_meaning" in scope:
-            changed.append(doc.TableRow((label, *_changed_row(scope["changed_meaning"])), rank))
+            figures = scope["changed_meaning"]
+            shares = (doc.Figure(figures[key], "percent") for key in ("pass_rate", "no_answer"))
+            counts = (doc.Figure(figures[key], "count") for key in ("n_examples", "n_cases"))
+            mean = bounded(figures["value"], figures["ci95"])
+            cells: list[doc.Cell] = [label, mean, *shares, *counts]
+            changed.append(doc.TableRow((*cells, ", ".join(figures["perturbations"])), rank))
     if parts:
         yield doc.Heading("Parts of the score", 3)
-        mean = doc.Column("mean", "estimate")
-        yield table_of(("part of the score", mean, "examples", "cases", "absent"), parts)
+        columns = ("part of the score", doc.Column("mean", "estimate"), "examples", "cases")
+        yield table_of((*columns, "absent"), parts)
         meanings = [f" {name}: {text}." for name, text in PARTS.items() if name in names]
         yield _hint(_ABSENT + "".join(meanings))
     if alike:
@@ -133,20 +139,10 @@ def further_blocks(summary: Mapping[str, Any], run: RunFacts) -> Iterator[doc.Bl
     if changed:
         yield doc.Heading("Changed meaning", 3)
         score = doc.Column("mean score", "estimate")
-        columns = ("changed meaning", score, "pass rate", "no answer", "examples", "cases")
-        yield table_of((*columns, doc.Column("perturbations", "text")), changed)
+        named = doc.Column("perturbations", "text")
+        shares_and_counts = ("pass rate", "no answer", "examples", "cases")
+        yield table_of(("changed meaning", score, *shares_and_counts, named), changed)
         yield _hint(_CHANGED)
-
-
-def _changed_row(figures: Mapping[str, Any]) -> tuple[doc.Cell, ...]:
-    return (
-        bounded(figures["value"], figures["ci95"]),
-        doc.Figure(figures["pass_rate"], "percent"),
-        doc.Figure(figures["no_answer"], "percent"),
-        doc.Figure(figures["n_examples"], "count"),
-        doc.Figure(figures["n_cases"], "count"),
-        ", ".join(figures["perturbations"]),
-    )
 
 
 def _consistency(rows: Sequence[Any], levels: Sequence[float]) -> Iterator[doc.Block]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +41,6 @@ def shown_example(example: ExampleText) -> dict[str, Any]:
         "tables": tables,
         "table_count": len(example.tables),
     }
-
-
-def is_cut(example: ExampleText) -> bool:
-    """Return whether rows, columns or tables of an example are not shown."""
-    if len(example.tables) > 5:
-        return True
-    return any(
-        len(table["rows"]) > _ROW_LIMIT
-        or max([len(table["header"]), *map(len, table["rows"])], default=0) > _COLUMN_LIMIT
-        for table in example.tables
-    )
 
 
 def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,19 +164,6 @@ _TURNS, _TURN_LIMIT = 40, 20_000
 _PROMPT_LIMIT = 60_000
 
 
-@dataclass
-class TextPlaces:
-    """Questions by example; places of tables and prompts as in `_Blocks`."""
-
-    questions: dict[tuple[str, str], str] = field(default_factory=dict)
-    tables: dict[str, int] = field(default_factory=dict)
-    prompts: dict[str, int] = field(default_factory=dict)
-    tables_cut: int = 0
-    prompts_cut: int = 0
-    tables_left_out: int = 0
-    prompts_left_out: int = 0
-
-
 class _Blocks:
     """Collects values into blocks until a budget is used up, and records their places.
 
@@ -237,41 +213,48 @@ class TextPacker:
     def __init__(self) -> None:
         self.blocks: dict[str, str] = {}
         """The blocks by id."""
-        self._places = places = TextPlaces()
-        self._tables = _Blocks("t", TABLES, _TABLE_BUDGET, self.blocks, places.tables)
+        self.questions: dict[tuple[str, str], str] = {}
+        """The questions by dataset and example."""
+        self.tables: dict[str, int] = {}
+        self.prompts: dict[str, int] = {}
+        """The places of tables and prompts as in `_Blocks`."""
+        self.tables_cut = self.prompts_cut = self.tables_left_out = self.prompts_left_out = 0
+        self._tables = _Blocks("t", TABLES, _TABLE_BUDGET, self.blocks, self.tables)
         self._wrong, self._right = (
-            _Blocks("q", PROMPTS, budget, self.blocks, places.prompts)
+            _Blocks("q", PROMPTS, budget, self.blocks, self.prompts)
             for budget in (_WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET)
         )
 
     def add_example(self, example: ExampleText, record: Record) -> None:
         """Add the question and tables of a record."""
-        places = self._places
-        places.questions.setdefault((record.dataset, record.example_id), example.question)
-        places.tables_cut += is_cut(example)
-        self._tables.add(example.id, shown_example(example))
+        self.questions.setdefault((record.dataset, record.example_id), example.question)
+        content = shown_example(example)
+        self.tables_cut += content["table_count"] > len(content["tables"]) or any(
+            table["row_count"] > _ROW_LIMIT or table["column_count"] > _COLUMN_LIMIT
+            for table in content["tables"]
+        )
+        self._tables.add(example.id, content)
 
     def add(self, text: PromptText | TranscriptText, *, is_right: bool) -> None:
         """Add a prompt or a transcript; `is_right`: all its cases are right."""
-        places, target = self._places, self._right if is_right else self._wrong
+        target = self._right if is_right else self._wrong
         if isinstance(text, TranscriptText):
             turns = text.turns[:_TURNS]
-            places.prompts_cut += len(text.turns) > _TURNS or any(
+            self.prompts_cut += len(text.turns) > _TURNS or any(
                 len(content) > _TURN_LIMIT for _, content in turns
             )
             target.add(text.digest, {"turns": [_turn(*turn) for turn in turns]})
         else:
-            places.prompts_cut += len(text.text) > _PROMPT_LIMIT
+            self.prompts_cut += len(text.text) > _PROMPT_LIMIT
             prompt = {"text": text.text[:_PROMPT_LIMIT], "length": len(text.text)}
             target.add(text.digest, prompt)
 
-    def close(self) -> TextPlaces:
-        """Pack the last texts; return the places of all, and what did not fit."""
+    def close(self) -> None:
+        """Pack the last texts, and count what did not fit."""
         for part in (self._tables, self._wrong, self._right):
             part.close()
-        self._places.tables_left_out = self._tables.left_out
-        self._places.prompts_left_out = self._wrong.left_out + self._right.left_out
-        return self._places
+        self.tables_left_out = self._tables.left_out
+        self.prompts_left_out = self._wrong.left_out + self._right.left_out
 
 
 def packed_texts(records: Sequence[Record], texts: Iterable[Text]) -> TextPacker:

@@ -153,6 +153,27 @@ _MODULES = (
 _TONES = {"right": "right", "wrong": "wrong", "several": "several", "unclear": "none"}
 _EXCERPT, _SHORT = 240, 80
 _SCALES: tuple[LabelScale, ...] = ("marks", "right_wrong")
+_MARKS = [
+    {
+        "value": f"{mark / 10:g}",
+        "label": str(mark),
+        "key": str(mark) if mark < 10 else "t",
+        "tone": "wrong" if mark < 4 else "none" if mark < 7 else "right",
+    }
+    for mark in range(11)
+]
+_RIGHT_OR_WRONG = [
+    {"value": "1", "label": "Right", "key": "1", "tone": "right"},
+    {"value": "0", "label": "Wrong", "key": "0", "tone": "wrong"},
+]
+_PLAIN: Mapping[str, Any] = {
+    "kinds": [],
+    "with_answers": (),
+    "earlier": {},
+    "changed": [],
+    "others": [],
+}
+"""The index of a page without evidence and earlier verdicts."""
 
 
 def write_audit_page(
@@ -188,7 +209,10 @@ def write_audit_page(
         "digest": [item.digest for item in items],
         "question": [item.question[:_EXCERPT] for item in items],
         "gold": [" | ".join(item.gold)[:_SHORT] for item in items],
-        "answer": [_rival(item)[:_SHORT] for item in items],
+        "answer": [
+            next((group.answer[:_SHORT] for group in item.groups if not group.is_gold), "")
+            for item in items
+        ],
         "suspicion": [round(item.suspicion, 3) for item in items],
         "kinds": [
             sum(1 << kinds.index(kind) for kind in {part.kind for part in item.evidence})
@@ -216,13 +240,7 @@ def write_audit_page(
     }
     details = [_suspect(item) for item in items]
     cells = [item.cells for item in items]
-    blocks = pack_items(index, details, [item.tables for item in items], cells)
-    _save(path, title, "audit", len(items), blocks)
-
-
-def _rival(item: Suspect) -> str:
-    """Return the most frequent answer that is not the gold."""
-    return next((group.answer for group in item.groups if not group.is_gold), "")
+    _save(path, title, index, details, [item.tables for item in items], cells)
 
 
 def _suspect(item: Suspect) -> dict[str, Any]:
@@ -307,13 +325,8 @@ def write_label_page(
         "header": LABEL_COLUMNS,
         "blind": blind,
         "datasets": datasets,
-        "kinds": [],
-        "choices": [_marks(), _right_or_wrong()],
-        "with_answers": (),
+        "choices": [_MARKS, _RIGHT_OR_WRONG],
         "columns": columns,
-        "earlier": {},
-        "changed": [],
-        "others": [],
     }
     details = [
         {
@@ -327,30 +340,17 @@ def write_label_page(
         for case in cases
     ]
     tables = [case.tables for case in cases]
-    blocks = pack_items(index, details, tables, [()] * len(cases))
-    _save(path, "Judged replies", "labels", len(cases), blocks)
+    _save(path, "Judged replies", index, details, tables, [()] * len(cases))
 
 
-def _marks() -> list[dict[str, str]]:
-    """Return the choices 0 to 10; the key of 10 is `t`."""
-    return [
-        {
-            "value": f"{mark / 10:g}",
-            "label": str(mark),
-            "key": str(mark) if mark < 10 else "t",
-            "tone": "wrong" if mark < 4 else "none" if mark < 7 else "right",
-        }
-        for mark in range(11)
-    ]
-
-
-def _right_or_wrong() -> list[dict[str, str]]:
-    return [
-        {"value": "1", "label": "Right", "key": "1", "tone": "right"},
-        {"value": "0", "label": "Wrong", "key": "0", "tone": "wrong"},
-    ]
-
-
-def _save(path: Path, title: str, kind: str, count: int, blocks: Mapping[str, str]) -> None:
-    facts = {"title": title, "kind": kind, "count": count, "blocks": blocks}
+def _save(  # noqa: PLR0917 - a page is its parts
+    path: Path,
+    title: str,
+    index: Mapping[str, Any],
+    details: Sequence[Mapping[str, Any]],
+    tables: Sequence[Sequence[Mapping[str, Any]]],
+    marked: Sequence[Sequence[tuple[int, int, int]]],
+) -> None:
+    blocks = pack_items({**_PLAIN, **index}, details, tables, marked)
+    facts = {"title": title, "kind": index["kind"], "count": len(details), "blocks": blocks}
     save_page(path, "review.html", facts, modules=_MODULES, styles=("page.css", "review.css"))

@@ -6,11 +6,9 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pytest_tablebench.claims.estimate import Estimate
-from pytest_tablebench.documents.document import Chart
+from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import number
 from pytest_tablebench.documents.svg import (
     BLUE,
@@ -142,39 +140,29 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
     return [tally[index] for index in range(len(edges) + 1)]
 
 
-class PricedScore(NamedTuple):
-    """A setting: its price, its score, and the interval of the score."""
-
-    name: str
-    price: float
-    score: float
-    low: float
-    high: float
-
-
-def price_plot(title: str, places: Sequence[PricedScore], unit: str) -> Plot | None:
-    """Draw scores with their 95 % intervals over a logarithmic axis of prices in a unit."""
+def price_plot(title: str, places: Mapping[str, tuple[float, Estimate]], unit: str) -> Plot | None:
+    """Draw price and score of settings over a logarithmic axis of prices in a unit."""
     if len(places) < 2:
         return None
-    prices = [point.price for point in places]
-    low, high = min(prices) / 1.4, max(prices) * 1.4
+    ordered = sorted(
+        ((name[:20], price, score.value or 0.0, score) for name, (price, score) in places.items()),
+        key=lambda point: point[1],
+    )
+    low, high = ordered[0][1] / 1.4, ordered[-1][1] * 1.4
     start, end = math.log10(low), math.log10(high)
     canvas = Canvas(331, 186)
     axes = ChartAxes(canvas, 46, 18, 323, 150, (start, -0.03), (end, 1.03))
-    ordered = sorted(places, key=lambda point: point.price)
-    points = [(axes.x(math.log10(point.price)), axes.y(point.score)) for point in ordered]
+    points = [(axes.x(math.log10(price)), axes.y(value)) for _, price, value, _ in ordered]
     canvas.line(points, BLUE, 1.0, "4 2")
-    for point, (x, y) in zip(ordered, points, strict=True):
-        canvas.line([(x, axes.y(point.low)), (x, axes.y(point.high))], INK, 1.0)
+    for (name, _, value, score), (x, y) in zip(ordered, points, strict=True):
+        canvas.line([(x, axes.y(end)) for end in score.interval or (value, value)], INK, 1.0)
         canvas.bar(x - 3, y - 3, 6, 6, BLUE)
-        canvas.text(x + 6, y - 5, point.name, "start", size=8)
+        canvas.text(x + 6, y - 5, name, "start", size=8)
     across = {math.log10(value): label for value, label in decades(low, high)}
     axes.frame(across, {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"})
     canvas.text((axes.left + axes.right) / 2, 180, unit)
     canvas.text(10, 84, "score", up=True)
-    text = ", ".join(
-        f"{point.name}: {number(point.score)} at {point.price:,.4g}" for point in ordered
-    )
+    text = ", ".join(f"{name}: {number(v)} at {price:,.4g}" for name, price, v, _ in ordered)
     return Plot(title, f"{text} ({unit})", canvas.svg())
 
 
@@ -237,17 +225,9 @@ _NARROWEST = 0.2
 """The smallest height of a chart of shares, so that noise stays small."""
 
 
-@dataclass(frozen=True)
-class PlottedLine:
-    """The figures of one model by number of the run."""
-
-    model: str
-    figures: Mapping[int, Estimate]
-
-
 def history_plot(
     title: str,
-    lines: Sequence[PlottedLine],
+    lines: Mapping[str, Mapping[int, Estimate]],
     dates: Sequence[str],
     columns: Sequence[int],
     changes: Mapping[int, Sequence[int]],
@@ -258,18 +238,18 @@ def history_plot(
 
     Arguments:
         title: the measure.
-        lines: at least one, each with its own colour and dashes.
+        lines: by model, its figures by number of the run, with a colour and dashes of their own.
         dates: the date of every run of the history, for the labels below.
         columns: the column of every run; runs of several models on one day share a column.
         changes: by number of a run, the numbers of the changes before it.
         is_share: whether the figures are shares from 0 to 1; otherwise they start at 0.
     """
-    runs = sorted({run for line in lines for run in line.figures})
+    runs = sorted({run for line in lines.values() for run in line})
     if not runs:
         return None
     used_columns = sorted({columns[run] for run in runs})
     places = {run: used_columns.index(columns[run]) for run in runs}
-    low, high = _range([f for line in lines for f in line.figures.values()], is_share=is_share)
+    low, high = _range([f for line in lines.values() for f in line.values()], is_share=is_share)
     rows = len(lines) if len(lines) > 1 else 0
     canvas = Canvas(_WIDTH, _TALL + 36 + _ROW * rows)
     margin = 0.5 if len(used_columns) > 1 else 1.0
@@ -282,14 +262,10 @@ def history_plot(
     across = {float(places[run]): dates[run] for run in runs if places[run] % step == 0}
     axes.frame(across, axis_ticks(low, high, 6))
     _draw_changes(axes, places, changes)
-    for row, (label, line) in enumerate(
-        zip(name_labels(line.model for line in lines), lines, strict=True)
-    ):
+    for row, (label, line) in enumerate(zip(name_labels(lines), lines.values(), strict=True)):
         colour, dash = _COLOURS[row % len(_COLOURS)], _DASHES[row // len(_COLOURS) % len(_DASHES)]
         shift = 0.3 * ((row + 0.5) / len(lines) - 0.5)
-        _draw_line(
-            axes, [(places[run] + shift, f) for run, f in line.figures.items()], colour, dash
-        )
+        _draw_line(axes, [(places[run] + shift, f) for run, f in line.items()], colour, dash)
         if rows:
             y = _TALL + 32 + _ROW * row
             canvas.line([(44, y), (68, y)], colour, 1.6, dash)
@@ -341,27 +317,20 @@ def _draw_line(
         axes.canvas.area([(x - 3, y), (x, y - 3), (x + 3, y), (x, y + 3)], colour)
 
 
-def _described(lines: Sequence[PlottedLine], dates: Sequence[str]) -> str:
+def _described(lines: Mapping[str, Mapping[int, Estimate]], dates: Sequence[str]) -> str:
     """Return the first and last figure of each line as text."""
     texts = []
-    for line in lines:
-        runs = list(line.figures)
-        first, last = (
-            f"{number(line.figures[run].value)} ({dates[run]})" for run in (runs[0], runs[-1])
-        )
-        texts.append(f"{line.model}: {first if len(runs) == 1 else f'{first} to {last}'}")
+    for model, line in lines.items():
+        runs = list(line)
+        ends = (f"{number(line[run].value)} ({dates[run]})" for run in runs[:: len(runs) - 1 or 1])
+        texts.append(f"{model}: {' to '.join(ends)}")
     return "; ".join(texts)
-
-
-def drawn_plot(title: str, plot: Plot) -> Plot:
-    """Return a figure that matplotlib has drawn, with its title."""
-    return replace(plot, title=title)
 
 
 CHARTS: Mapping[str, Callable[..., Plot | None]] = {
     "bands": band_plot,
     "bars": win_rate_plot,
-    "drawn": drawn_plot,
+    "drawn": lambda _, plot: plot,  # by matplotlib
     "histogram": histogram_plot,
     "prices": price_plot,
     "history": history_plot,
@@ -369,6 +338,6 @@ CHARTS: Mapping[str, Callable[..., Plot | None]] = {
 }
 
 
-def draw(chart: Chart) -> Plot | None:
+def draw(chart: doc.Chart) -> Plot | None:
     """Draw a chart of a document; None if its data are too few."""
     return CHARTS[chart.kind](chart.title, **chart.data)
