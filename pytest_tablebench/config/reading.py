@@ -26,33 +26,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import split_names, unknown_name
 
-__all__ = [
-    "NEW_NAME",
-    "RawOption",
-    "Reader",
-    "address",
-    "age",
-    "choice",
-    "compat",
-    "efforts",
-    "existing_file",
-    "existing_folder",
-    "folder",
-    "known_names",
-    "limit",
-    "names",
-    "number",
-    "one_name",
-    "params",
-    "shard",
-    "store",
-    "stores",
-    "switch",
-    "switch_off",
-    "texts",
-    "thresholds",
-]
-
 NEW_NAME = "new"
 """The value of `--bench-fresh` without a name: the run gets a name of its own."""
 

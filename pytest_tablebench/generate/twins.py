@@ -18,8 +18,6 @@ from pytest_tablebench.tables.hierarchy.rearranged import EXCHANGES, is_kept, tw
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["TwinGenerator", "question_pair", "twins_of"]
-
 
 class TwinGenerator(ProbeGenerator):
     """Makes probes of tables with structure, each for the table and for a twin.

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.axes import DIRECT, MODES, TEXT
 from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.papers import FLAG
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import USUAL_PARAMS
+from pytest_tablebench.config.settings import USUAL_PARAMS, Settings
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, NO_TABLE
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.serializers import PICTURES
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.serializers import PICTURES, Serializer
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.serializers import Serializer
 
 DECLARED = "declared"
 """The origin of a value that the dataset declares and no option sets."""

@@ -8,36 +8,32 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.axes import TEXT
 from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.parameters import NONE, effort_params
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import KINDS
-from pytest_tablebench.models import GGUFModel, Reply, Request
+from pytest_tablebench.models import GGUFModel, Reply, Request, Resolution
 from pytest_tablebench.models.gguf import PREFIX
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._limits import stored
-from pytest_tablebench.running.axes import check_names
+from pytest_tablebench.running.axes import Axes, check_names
 from pytest_tablebench.running.correcting import CorrectionFile
+from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.running.scorer import asked_by
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, shortened, unknown_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Resolution
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.provider_pool import ProviderPool
-    from pytest_tablebench.running.runner import Runner
 
 
 def check_settings(

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
-from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.models import Reply, Request, Resolution, picture_size, picture_tokens
 from pytest_tablebench.running._limits import limit_of
+from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.serializers.content import images_of
-
-if TYPE_CHECKING:
-    from pytest_tablebench.models import Reply, Request, Resolution
-    from pytest_tablebench.running.provider_pool import ProviderPool
 
 COUNTED = 40
 """Prompts whose tokens are counted; other counts are estimated from lengths."""

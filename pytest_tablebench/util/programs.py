@@ -42,9 +42,6 @@ def module_name(path: Path) -> str | None:
     return None
 
 
-__all__ = ["program"]
-
-
 @cache
 def program(name: str) -> str:
     """Return a program of this environment by name, or by path if the shell would not find it.

@@ -44,8 +44,6 @@ from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 
-__all__ = ["AnswerGenerator"]
-
 CHART = "realhit_chart"
 """The metric of questions whose answer is a program."""
 
