@@ -116,7 +116,7 @@ def _written(
     tally = maker.tally
     rejected_count = sum(tally.rejected.values())
     lines = [first, shares("by subtask", tally.recipes)]
-    lines += [f"accepted: {maker.accepted:,} of {maker.accepted + rejected_count:,}"]
+    lines += [f"accepted: {tally.accepted:,} of {tally.accepted + rejected_count:,}"]
     lines += [shares("rejected", tally.rejected)] if rejected_count else []
     lines += [shares("steps", tally.course)] if tally.course else []
     return [*lines, *cost_lines(client.spent), *rest]
@@ -124,16 +124,14 @@ def _written(
 
 def _answered(
     client: ModelClient, size: int, conversations: Iterator[Conversation[PreparedTable]]
-) -> Iterator[PreparedTable]:
+) -> Iterator[PreparedTable | Exception]:
     """Yield the results of conversations in their order; `size` of them run concurrently.
 
     They end when the models cannot be asked any more.
     """
-    from pytest_tablebench.generate.question_maker import values_of
-
     while batch := list(islice(conversations, size)):
         client.forget()
-        yield from values_of(client.converse(batch))
+        yield from client.converse(batch)
         if client.spent.stopped is not None:
             return
 

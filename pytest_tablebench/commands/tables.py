@@ -156,7 +156,7 @@ def measure_tables(options: argparse.Namespace) -> CommandAnswer:
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
     """Return the measurable tables, and a line for each other one."""
     from pytest_tablebench.generate.annotate.questions import text_of
-    from pytest_tablebench.generate.llm.replies import RefusedError
+    from pytest_tablebench.generate.pair import RejectedError
     from pytest_tablebench.serializers.structured import latex_tokens
     from pytest_tablebench.tables.hierarchy.complexity import complexity
 
@@ -169,7 +169,7 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
             entry = _MeasuredTable(
                 source.name, complexity(table), latex_tokens(table), text_of(table)
             )
-        except (DataError, TableError, RefusedError) as error:
+        except (DataError, TableError, RejectedError) as error:
             problems.append(f"{source.name} is left out: {error}")
         else:
             measured.append(entry)
