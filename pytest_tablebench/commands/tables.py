@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
-from pytest_tablebench.commands.generate import tables_of
 from pytest_tablebench.commands.outputs import CommandAnswer, print_note
 from pytest_tablebench.errors import DataError, SettingsError, TableError, writing
 from pytest_tablebench.util.files import real_path
@@ -155,6 +154,7 @@ def measure_tables(options: argparse.Namespace) -> CommandAnswer:
 
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
     """Return the measurable tables, and a line for each other one."""
+    from pytest_tablebench.commands.generate import tables_of
     from pytest_tablebench.generate.annotate.questions import text_of
     from pytest_tablebench.generate.pair import RejectedError
     from pytest_tablebench.serializers.structured import latex_tokens

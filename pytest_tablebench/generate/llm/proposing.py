@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pytest_tablebench.generate.llm.prompts import (
@@ -62,13 +62,8 @@ COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] i
 """Subtasks with comparable answers; prose answers allow no majority."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An accepted question, and further tags for it."""
-
-    draft: Draft
-    tags: Mapping[str, str] = field(default_factory=dict)
-
+Kept = tuple[Draft, Mapping[str, str]]
+"""An accepted question, and further tags for it."""
 
 Examine = Callable[[About, Draft, Counter[str]], Conversation[Kept]]
 """Examines a proposed question; counts events by name.
@@ -136,7 +131,7 @@ class ProposedQuestions(CheckedQuestions):
     def keep(self, proposal: tuple[About, Draft], checked: Kept) -> Pair:
         """Return the question. Raises `RejectedError` if its revision equals another question."""
         context, proposed = proposal
-        draft, subtask = checked.draft, SUBTASKS[context.subtask]
+        (draft, further), subtask = checked, SUBTASKS[context.subtask]
         key = plain_question(draft.question)
         if key != plain_question(proposed.question) and key in context.seen:
             raise RejectedError("duplicate")
@@ -151,7 +146,7 @@ class ProposedQuestions(CheckedQuestions):
             answers=draft.answers,
             metric=context.metric,
             tolerance=draft.tolerance,
-            tags={**tags, **checked.tags},
+            tags={**tags, **further},
             # The prompt excludes questions about positions.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
             threshold=subtask.get("threshold", ""),
@@ -180,27 +175,19 @@ def _require_unsaid(context: About, draft: Draft) -> None:
         raise RejectedError("answer in question")
 
 
-@dataclass(frozen=True)
-class MarkedQuestion:
-    """Keeps a question with full marks from both discriminators.
-
-    Arguments:
-        discriminators: the two models that mark.
-    """
-
-    discriminators: Sequence[str]
-
-    def __call__(self, context: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
-        """Examine a question."""
-        replies = yield [
-            reply_text(ask_for_marks(context, draft, number, model))
-            for number, model in enumerate(self.discriminators)
-        ]
-        for reply in values_of(replies):
-            for name, mark in read_marks(reply).items():
-                if mark < FULL:
-                    raise RejectedError(f"marked down for {name}")
-        return Kept(draft)
+def marked_question(
+    context: About, draft: Draft, _: Counter[str], *, discriminators: Sequence[str]
+) -> Conversation[Kept]:
+    """Keep a question with full marks from both models that mark."""
+    replies = yield [
+        reply_text(ask_for_marks(context, draft, number, model))
+        for number, model in enumerate(discriminators)
+    ]
+    for reply in values_of(replies):
+        for name, mark in read_marks(reply).items():
+            if mark < FULL:
+                raise RejectedError(f"marked down for {name}")
+    return draft, {}
 
 
 @dataclass(frozen=True)
@@ -269,7 +256,7 @@ class AttackedQuestion:
         _require_unsaid(context, draft)
         course[f"accepted in turn {turn}"] += 1
         course["answer of the solvers"] += not is_own
-        return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
+        return draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"}
 
 
 def _vote(context: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:
