@@ -22,7 +22,7 @@ from pytest_tablebench.config.addresses import (
 )
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.config.parameters import check_efforts
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, errors_of
 from pytest_tablebench.util.entries import parsed_json
 from pytest_tablebench.util.names import split_names, unknown_name
 
@@ -236,10 +236,8 @@ def efforts(raw: RawOption) -> tuple[str, ...]:
 
 def compat(raw: RawOption) -> Compat:
     """Read the mode of metrics and prompts."""
-    try:
+    with errors_of(raw.flag):
         return check_compat(str(raw.value))
-    except SettingsError as error:
-        raise SettingsError(f"{raw.flag}: {error}") from None
 
 
 def address(raw: RawOption) -> str:

@@ -15,7 +15,7 @@ from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS, Settings
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, NO_TABLE
-from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.errors import SettingsError, UnknownNameError, errors_of
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.serializers import PICTURES, Serializer
 from pytest_tablebench.serializers.content import has_content, images_of
@@ -278,23 +278,17 @@ class Axes:
             check_names("dataset", named, registry.datasets, "--bench-shots")
         check_names("serializer", settings.serializers, registry.serializers, "--bench-serializer")
         for text in settings.strategies or ():
-            try:
+            with errors_of("--bench-strategy"):
                 named_strategy(text, registry.strategies)
-            except SettingsError as error:
-                raise type(error)(f"--bench-strategy: {error}") from None
         self._check_modalities()
         for text in settings.perturbations or ():
-            try:
+            with errors_of("--bench-perturbation", TypeError):
                 self._check_perturbation(text)
-            except UnknownNameError as error:
-                raise UnknownNameError(f"--bench-perturbation: {error}") from None
-            except (SettingsError, TypeError) as error:
-                raise SettingsError(f"--bench-perturbation: {error}") from None
 
     def check_declared(self, name: str) -> None:
         """Raise `SettingsError` if a dataset cannot be run with its settings."""
         defaults, registry = self.defaults(name), self._registry
-        try:
+        with errors_of(f"dataset {name!r}", TypeError):
             check_names("serializer", defaults.serializers, registry.serializers)
             for strategy in defaults.strategy:
                 named_strategy(strategy, registry.strategies)
@@ -302,8 +296,6 @@ class Axes:
             for perturbation in defaults.perturbations:
                 self._check_perturbation(perturbation)
             self._check_shown(defaults)
-        except (SettingsError, TypeError) as error:
-            raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_shown(self, defaults: Defaults) -> None:
         usable_by_serializer = self._usable_modalities(defaults.serializers, defaults.modality)

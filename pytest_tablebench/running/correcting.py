@@ -13,7 +13,13 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source, row_digest
 from pytest_tablebench.datasets.answers import NotCorrectableError, with_answers
 from pytest_tablebench.datasets.case import Case
-from pytest_tablebench.errors import DataError, SettingsError, TableBenchError, TableError
+from pytest_tablebench.errors import (
+    DataError,
+    SettingsError,
+    TableBenchError,
+    TableError,
+    errors_of,
+)
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.corrections import Correction, Corrections, read_corrections
@@ -45,10 +51,8 @@ class CorrectionFile:
 
     def read(self) -> Corrections:
         """Read the file. Raises `SettingsError` that names the option or the folder."""
-        try:
+        with errors_of(self.origin):
             corrections = read_corrections(self.path)
-        except SettingsError as error:
-            raise SettingsError(f"{self.origin}: {error}") from None
         if self.dataset is None:
             return corrections
         items = [item for item in corrections.by_example.values() if item.dataset == self.dataset]
@@ -71,10 +75,8 @@ def folder_file(dataset: Dataset, folder: Path) -> CorrectionFile | None:
 
     prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
     location = f"{prefix}tablebench.toml, corrections"
-    try:
+    with errors_of(location, DataError):
         path = FolderTables(folder).path(dataset.corrections)
-    except DataError as error:
-        raise SettingsError(f"{location}: {error}") from None
     return CorrectionFile(path, f"{prefix}{dataset.corrections}", location, dataset.name)
 
 

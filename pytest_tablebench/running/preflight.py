@@ -17,7 +17,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
 from pytest_tablebench.datasets.folder import FolderDataset
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError, errors_of
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import KINDS
@@ -59,10 +59,8 @@ def check_settings(
         if not model.startswith(("tablebench/", PREFIX)):
             continue
         flag = "--bench-model" if model in settings.models else "--bench-judge"
-        try:
+        with errors_of(flag):
             provider = models.provider(model)  # reports a wrong name or file now
-        except SettingsError as error:
-            raise SettingsError(f"{flag}: {error}") from None
         if isinstance(provider, GGUFModel) and settings.executor != "local":
             raise SettingsError(
                 f"{flag}: {model} is served only on this machine; leave out "
