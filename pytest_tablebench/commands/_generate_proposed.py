@@ -62,12 +62,7 @@ def _propose_and_write(
 ) -> tuple[list[str], int]:
     """Ask models; return the lines to print, and the exit code.
 
-    Arguments:
-        options: of the command.
-        way_name: the name of the command.
-        examine: examines each question that is proposed.
-        all_subtasks: subtasks that may be asked.
-        others: the models in addition to `--model`, by their role.
+    `others` are the models in addition to `--model`, by their role.
     """
     subtasks = chosen_names("subtask", options.subtask, all_subtasks)
     chosen = {"language": options.language, "per_table": options.per_table}

@@ -122,15 +122,8 @@ def ask_and_write(
 ) -> tuple[list[str], int]:
     """Plan the calls and their price; with `--yes` make them and write the folder.
 
-    Arguments:
-        options: of the command, with those of `add_asking`.
-        models: the models that are asked in addition to `--model`.
-        maker: of the questions.
-        origin: of the tables.
-        made_with: the facts that the questions depend on.
-        then: see `write_folder`.
-
-    Returns the lines to print, and the exit code.
+    `models` are asked in addition to `--model`; `then` as for `write_folder`. Returns the lines to
+    print, and the exit code.
     """
     with open_client(options, models) as client:
         sources = origin.sources(lambda: None)

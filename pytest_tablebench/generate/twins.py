@@ -22,18 +22,11 @@ from pytest_tablebench.util.seeds import seeded_random
 class TwinGenerator(ProbeGenerator):
     """Makes probes of tables with structure, each for the table and for a twin.
 
-    A table has a twin for each kind of parts that can be exchanged; the twins alternate.
-
-    Arguments:
-        seed: another one gives other twins and probes.
-        per_table: most probes of one table, each asked twice.
-        language: as for `ProbeGenerator`.
+    A table has a twin for each kind of parts that can be exchanged; the twins alternate. Each probe
+    is asked twice.
     """
 
     together = 2
-
-    def __init__(self, *, seed: int = 0, per_table: int = 10, language: str = "auto") -> None:
-        super().__init__(seed=seed, per_table=per_table, language=language)
 
     def make(self, table: Table, most: int | None) -> TableQuestions:
         """Return a digest of the table and its questions. Raises `RejectedError`."""

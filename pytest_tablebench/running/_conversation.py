@@ -204,7 +204,7 @@ class ConversationDriver:
         steps = run.judging if run.judged else run.steps
         if isinstance(step, Ask):
             is_prompt_cut = run.is_prompt_cut and not run.judged
-            facts = replace(facts, limit=run.reply_limit, is_prompt_cut=is_prompt_cut)
+            facts = replace(facts, reply_limit=run.reply_limit, is_prompt_cut=is_prompt_cut)
             steps += [replaced_facts(step, *replaced) for replaced in run.replaced]
         if not run.judged:
             run.turns += turns_of(step, outcome, first=not steps_done(run.steps))

@@ -18,7 +18,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._lookup import PROGRAMS, Exchange, StepLookup
-from pytest_tablebench.running.pricing import AskPlan, Spent, price
+from pytest_tablebench.running.pricing import AskPlan, Spent, prompt_of, tokens_and_price
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.requests import Route, request_of, without_system
 from pytest_tablebench.store.shared import SharedStores
@@ -79,7 +79,8 @@ class _PlannedRequests:
         hits = list(self.hits.values()).count(model)
         if not missing:
             return AskPlan(model, hits, hits, 0, 0, 0.0)
-        figures = price(models, model, models.facts_about(model), missing)
+        prompts, facts = list(map(prompt_of, missing)), models.facts_about(model)
+        figures = tokens_and_price(models, model, facts, prompts, len(missing))
         names = "prompt_tokens", "completion_tokens", "cost_usd"
         return AskPlan(model, len(missing) + hits, hits, *(figures[name] for name in names))
 

@@ -39,7 +39,6 @@ class Axes:
         self._registry = registry
         self._known: dict[str, Defaults] = {}
         self._given: dict[str, str] = {}
-        self._preserving: dict[str, bool] = {}
 
     def defaults(self, dataset: str) -> Defaults:
         """Return the settings of a dataset: the options', else its own, else the defaults.
@@ -230,10 +229,8 @@ class Axes:
 
     def preserves_meaning(self, perturbation: str) -> bool:
         """Return whether questions keep their meaning after a perturbation."""
-        if perturbation not in self._preserving:
-            function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
-            self._preserving[perturbation] = bool(getattr(function, "preserves_meaning", True))
-        return self._preserving[perturbation]
+        function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
+        return bool(getattr(function, "preserves_meaning", True))
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for `run.json`."""

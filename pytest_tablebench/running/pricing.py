@@ -43,13 +43,6 @@ def prompt_of(request: Request) -> Prompt:
     )
 
 
-def price(
-    models: ProviderPool, model: str, facts: Resolution | None, requests: Sequence[Request]
-) -> dict[str, Any]:
-    """Return tokens and price of at least one request, as fields of `ModelPlan`."""
-    return tokens_and_price(models, model, facts, list(map(prompt_of, requests)), len(requests))
-
-
 def tokens_and_price(
     models: ProviderPool,
     model: str,

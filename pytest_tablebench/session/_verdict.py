@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.differences import check_alike, latest_run
@@ -21,20 +20,18 @@ from pytest_tablebench.claims.gates import (
 )
 from pytest_tablebench.claims.verdict import RunVerdict, judge_run
 from pytest_tablebench.config.axes import SAME_QUESTION
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import SettingsError, TableBenchError, errors_of
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.labels import read_labels
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.results.writer import RunWriter
+from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.correcting import has_corrections
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.record import Record
-    from pytest_tablebench.results.writer import RunWriter
-    from pytest_tablebench.running.axes import Axes
 
 HINT = "Add --bench-allow-unlike to compare them anyway"
 

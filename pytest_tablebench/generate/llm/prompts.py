@@ -203,16 +203,8 @@ def ask_solver(
 ) -> Ask:
     """Return the request to one of `SOLVERS`, with the table in its format.
 
-    Arguments:
-        table: the table.
-        question: the question.
-        metric: the kind of answer.
-        language: of the prompt.
-        number: of the solver, from 0.
-        model: of the solver.
-        answers: the right answer, which a plan expects.
-
-    Raises `TableError` if the table cannot be serialized in that format.
+    `number` is the solver's, from 0, and `answers` the right answer, which a plan expects. Raises
+    `TableError` if the table cannot be serialized in that format.
     """
     words = _data(language)
     instructions = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
@@ -255,11 +247,7 @@ _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[TableSource]:
     """Yield `count` tables that a model invents, each about another topic.
 
-    Arguments:
-        model: invents the tables.
-        count: of tables.
-        seed: another one gives other topics and sizes.
-        language: of headings and cells; `both` alternates, `auto` is English.
+    Another seed gives other topics and sizes. The language `both` alternates, `auto` is English.
     """
     orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
     for name, order in orders.items():

@@ -84,14 +84,9 @@ def read_drafts(reply: str) -> list[Any]:
 
 
 def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
-    """Read one pair.
+    """Read one pair with an answer of the requested kind. Raises `RejectedError`.
 
-    Arguments:
-        pair: an element of the list.
-        metric: the requested kind of answer; kinds that are not short are prose.
-        yes: the words for yes and no.
-
-    Raises `RejectedError`.
+    `yes` are the words for yes and no.
     """
     if not isinstance(pair, dict) or set(pair) != {"question", "answer"}:
         raise RejectedError("no question with an answer")
@@ -157,13 +152,8 @@ def read_solution(
 ) -> tuple[str, ...]:
     """Return the items of a solver's answer; empty if the solver finds no answer.
 
-    Arguments:
-        reply: the solver's reply.
-        metric: the requested kind of answer.
-        yes: the words for yes and no.
-        is_vote: whether it may become the answer, so that it has to be comparable.
-
-    Raises `RejectedError` for an invalid answer.
+    `is_vote` says that it may become the answer, so that it has to be comparable. Raises
+    `RejectedError` for an invalid answer.
     """
     answer = read_object(reply, ["answer"], "reply is not an answer")["answer"]
     if answer is None:
