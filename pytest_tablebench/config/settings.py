@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pytest_tablebench.config.addresses import is_shared, without_credentials
 from pytest_tablebench.config.axes import Axis
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS
 from pytest_tablebench.config.papers import (
     EXCLUDED,
@@ -21,7 +20,7 @@ from pytest_tablebench.config.papers import (
     PrintedPrompts,
 )
 from pytest_tablebench.config.parameters import BUDGET, EFFORT, effort_params
-from pytest_tablebench.config.reading import RawOption
+from pytest_tablebench.config.reading import RawOption, Shots
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import slug
 

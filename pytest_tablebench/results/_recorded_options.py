@@ -10,9 +10,9 @@ from typing import Any
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.axes import SAME_QUESTION
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.papers import PrintedPrompts
+from pytest_tablebench.config.reading import Shots
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings
 

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any
 
 from pytest_tablebench.config.axes import DIRECT, MODES, TEXT
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.papers import FLAG
+from pytest_tablebench.config.reading import Shots
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS, Settings
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of

@@ -289,7 +289,7 @@ def judge_client(
     """Return what looks the replies of a judge up, and asks a new judge for the missing ones.
 
     Without a `judge` it is the run's own, whose stored replies only are used. `api_base` and
-    `max_cost` are those of a new judge.
+    `max_cost` apply to a new judge.
     """
     kept = kept_store(run.store)
     if judge is None:
