@@ -139,7 +139,6 @@ def merge_parts(options: argparse.Namespace) -> CommandAnswer:
 def _written(
     merge: Merge, gates: Sequence[Gate], baseline: Run | None, options: argparse.Namespace
 ) -> CommandAnswer:
-    """Write the whole run and its reports."""
     run = merge.write(options.out)
     comparison = None
     if baseline is not None:

@@ -135,7 +135,6 @@ def _opened(options: argparse.Namespace, kind: str, now: datetime) -> str:
 
 
 def _plan(options: argparse.Namespace, *, is_reference: bool) -> list[str]:
-    """Return the plan of the next look or reference."""
     models = [] if options.model is None else [options.model]
     plans = _project(options, "plan", is_reference=is_reference).plan(models, None)
     kind = "the reference" if is_reference else "one look"

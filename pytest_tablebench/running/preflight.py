@@ -346,21 +346,18 @@ def _compared(before: Reply, now: Reply) -> dict[str, Any]:
         for field, name in _IDENTITY.items()
         if (old := getattr(before, field)) is not None and (new := getattr(now, field)) is not None
     }
-    if not pairs:
-        return {
-            "same": None,
-            "text": "the server does not name what answers, so another model behind the name is "
-            "not noticed; --bench-max-age asks again",
-        }
     changes = [
         f"{name} {shortened(new, 80)} instead of {shortened(old, 80)}"
         for name, (old, new) in pairs.items()
         if old != new
     ]
-    if changes:
-        return {
-            "same": False,
-            "text": f"the server has changed since the stored answers: {', '.join(changes)}",
-        }
     same = " and ".join(f"{name} {shortened(new, 80)}" for name, (_, new) in pairs.items())
-    return {"same": True, "text": f"a call shows the same {same} as when they were stored"}
+    text = f"a call shows the same {same} as when they were stored"
+    if changes:
+        text = f"the server has changed since the stored answers: {', '.join(changes)}"
+    elif not pairs:
+        text = (
+            "the server does not name what answers, so another model behind the name is not "
+            "noticed; --bench-max-age asks again"
+        )
+    return {"same": not changes if pairs else None, "text": text}

@@ -26,7 +26,6 @@ CRITERIA = ("relevance", "completeness", "feasibility", "clarity")
 
 
 def _column(criterion: str, reviewer: int) -> str:
-    """Return the name of the empty column for a reviewer's mark."""
     return f"{criterion}_{reviewer}"
 
 
