@@ -192,17 +192,7 @@ class ModelError(TableBenchError):
         """About how many tokens the prompt has, if the server read only a part of it."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        rebuild = partial(
-            type(self),
-            reason=self.reason,
-            retryable=self.retryable,
-            whole_run=self.whole_run,
-            retry_after=self.retry_after,
-            refused=self.refused,
-            given_up=self.given_up,
-            spent=self.spent,
-        )
-        return rebuild, (str(self),)
+        return partial(type(self), reason=self.reason), self.args, vars(self)
 
 
 def missing_package(subject: str, packages: str, extra: str) -> str:
@@ -222,6 +212,20 @@ def writing(fault: str, hint: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         raise SettingsError(f"{fault} ({error.strerror or error}){hint}") from None
+
+
+@contextlib.contextmanager
+def errors_of(source: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Put the source in front of errors inside the block; those of `kinds` become `SettingsError`.
+
+    A `SettingsError` keeps its class.
+    """
+    try:
+        yield
+    except SettingsError as error:
+        raise type(error)(f"{source}: {error}") from None
+    except kinds as error:
+        raise SettingsError(f"{source}: {error}") from None
 
 
 def described(error: BaseException) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 from pytest_tablebench.audit.ranking import Audit, preferred_answer, with_evidence
 from pytest_tablebench.audit.suspects import Evidence, Suspect
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.generate.llm.replies import RefusedError, read_object
+from pytest_tablebench.generate.llm.replies import read_object
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.question_maker import Conversation, reply_text
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
@@ -62,7 +63,7 @@ class JudgeQuestion:
     context: str
 
     def ask(self, first: str, second: str) -> Conversation[str]:
-        """Ask in one order; return the verdict. Raises `RefusedError` for another reply."""
+        """Ask in one order; return the verdict. Raises `RejectedError` for another reply."""
         text = _PROMPT.format(
             context=f"\n{self.context}\n" if self.context else "",
             tables=self.tables,
@@ -74,7 +75,7 @@ class JudgeQuestion:
         reply = yield from reply_text(step)
         verdict = read_object(reply, ["right"], "the judge names no answer")["right"]
         if verdict not in _VERDICTS:
-            raise RefusedError("the judge names no answer")
+            raise RejectedError("the judge names no answer")
         return str(verdict)
 
     def converse(self) -> Conversation[str]:

@@ -8,29 +8,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._asking import ask_and_write
-from pytest_tablebench.commands.generate import chosen_names, named_tables, tables_of
+from pytest_tablebench.commands.generate import ask_and_write, chosen_names, named_tables, tables_of
 from pytest_tablebench.commands.outputs import check_and_run, quoted
+from pytest_tablebench.datasets.files import BadRowError
+from pytest_tablebench.datasets.folder import open_folder
+from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
+from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.generate.annotate.answers import AnswerGenerator
+from pytest_tablebench.generate.annotate.questions import TASKS, QuestionGenerator
+from pytest_tablebench.generate.annotate.review import (
+    CRITERIA,
+    REVIEW,
+    STATES,
+    Reviewed,
+    questions_as_table,
+    read_review,
+    write_accepted,
+)
+from pytest_tablebench.generate.pair import OpenQuestion
+from pytest_tablebench.results.judges import weighted_kappa
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import program
-
-if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate.review import Reviewed
-    from pytest_tablebench.generate.pair import OpenQuestion
-    from pytest_tablebench.tables.table import Table
-
 
 _PROSE = {"max_tokens": 4096}
 """Parameters of a run with summaries or programs, as in RealHiTBench."""
 
 
 def unanswered_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate.questions import TASKS, QuestionGenerator
-
     tasks = chosen_names("task", options.task, TASKS)
     chosen = {"language": options.language, "per_table": options.per_table}
     return ask_and_write(
@@ -44,8 +52,6 @@ def unanswered_questions(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _to_be_answered(folder: Path) -> list[str]:
-    from pytest_tablebench.generate.annotate.review import questions_as_table
-
     questions_as_table(folder, {})
     shown = quoted(folder)
     return [
@@ -57,9 +63,6 @@ def _to_be_answered(folder: Path) -> list[str]:
 
 
 def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate.answers import AnswerGenerator
-    from pytest_tablebench.generate.annotate.review import REVIEW
-
     if real_path(options.out) == real_path(options.folder):
         raise SettingsError("--out: must differ from the folder of the questions")
     twice = next((name for name in options.model if options.model.count(name) > 1), None)
@@ -99,8 +102,6 @@ def rated_answers(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
-    from pytest_tablebench.generate.annotate.review import REVIEW, questions_as_table
-
     params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
     questions_as_table(folder, {"params": params} if prose else {})
     return [
@@ -112,10 +113,6 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
 
 def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     """Return a folder's file of questions, and its questions. Raises `DataError`."""
-    from pytest_tablebench.datasets.files import BadRowError
-    from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
-
     dataset = open_folder(folder)
     for file, mistake in dataset.mistakes:
         raise DataError(f"{folder / file}: {mistake}")
@@ -137,8 +134,6 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
 
 
 def _read_table(folder: Path, name: str, title: str | None) -> Table:
-    from pytest_tablebench.datasets.folder.tables import FolderTables
-
     table = FolderTables(folder).table(name)
     return replace(table, name=name, title=title or table.title)
 
@@ -147,13 +142,6 @@ _SHOWN = 10
 
 
 def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate.review import (
-        REVIEW,
-        STATES,
-        read_review,
-        write_accepted,
-    )
-
     questions = read_review(options.folder)
     counts = Counter(question.state for question in questions)
     states = ", ".join(f"{state} {counts[state]:,}" for state in STATES if counts[state])
@@ -174,9 +162,6 @@ def summarized_review(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _agreement(questions: Sequence[Reviewed]) -> list[str]:
     """Return a line for each criterion that both reviewers have marked."""
-    from pytest_tablebench.generate.annotate.review import CRITERIA
-    from pytest_tablebench.results.judges import weighted_kappa
-
     lines = []
     for criterion in CRITERIA:
         all_pairs = (question.pair(criterion) for question in questions)

@@ -7,41 +7,43 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_tablebench.commands._asking import ask_and_write
 from pytest_tablebench.commands.generate import (
     Origin,
+    ask_and_write,
     chosen_names,
     named_tables,
     shares,
     tables_of,
 )
+from pytest_tablebench.datasets.folder import open_folder
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.generate.folder import TableSource
+from pytest_tablebench.generate.llm.prompts import SOLVERS, SUBTASKS, invented
+from pytest_tablebench.generate.llm.proposing import (
+    COMPARED,
+    AttackedQuestion,
+    Examine,
+    ProposedQuestions,
+    marked_question,
+)
+from pytest_tablebench.generate.llm.translated import Translator, language_of
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import real_path
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder.questions import FolderQuestion
-    from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm.proposing import Examine
-    from pytest_tablebench.tables.table import Table
 
 
 def marked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm.prompts import SUBTASKS
-    from pytest_tablebench.generate.llm.proposing import MarkedQuestion
-
     named = options.discriminator or [options.model]
     if len(named) > 2:
         raise SettingsError("--discriminator: name one or two models")
     others = {"discriminators": [named[0], named[-1]]}
-    return _propose_and_write(options, "llm", MarkedQuestion(**others), SUBTASKS, others)
+    examine = partial(marked_question, discriminators=others["discriminators"])
+    return _propose_and_write(options, "llm", examine, SUBTASKS, others)
 
 
 def attacked_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm.prompts import SOLVERS
-    from pytest_tablebench.generate.llm.proposing import COMPARED, AttackedQuestion
-
     named = options.solver or [options.model]
     if len(named) > len(SOLVERS):
         raise SettingsError("--solver: name one to three models")
@@ -60,15 +62,8 @@ def _propose_and_write(
 ) -> tuple[list[str], int]:
     """Ask models; return the lines to print, and the exit code.
 
-    Arguments:
-        options: of the command.
-        way_name: the name of the command.
-        examine: examines each question that is proposed.
-        all_subtasks: subtasks that may be asked.
-        others: the models in addition to `--model`, by their role.
+    `others` are the models in addition to `--model`, by their role.
     """
-    from pytest_tablebench.generate.llm.proposing import ProposedQuestions
-
     subtasks = chosen_names("subtask", options.subtask, all_subtasks)
     chosen = {"language": options.language, "per_table": options.per_table}
     return ask_and_write(
@@ -84,8 +79,6 @@ def _propose_and_write(
 
 def _tables(options: argparse.Namespace) -> Origin:
     """Return the tables of the command, followed by those that the model invents."""
-    from pytest_tablebench.generate.llm.prompts import invented
-
     count = options.invent or 0
     if not options.tables and not count:
         raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
@@ -102,9 +95,6 @@ def _tables(options: argparse.Namespace) -> Origin:
 
 
 def translated_questions(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.folder import open_folder
-    from pytest_tablebench.generate.llm.translated import Translator
-
     if not options.folder.is_dir():
         raise DataError(f"{options.folder} does not exist")
     if real_path(options.out) == real_path(options.folder):
@@ -138,8 +128,6 @@ def _to_translate(
     questions: Sequence[FolderQuestion], options: argparse.Namespace
 ) -> tuple[str, dict[str, list[FolderQuestion]], dict[str, int]]:
     """Return the target language, the questions by table and title, and counts of the others."""
-    from pytest_tablebench.generate.llm.translated import language_of
-
     to = options.to or ("en" if language_of(questions[0].text) == "zh" else "zh")
     by_table: dict[str, list[FolderQuestion]] = {}
     left_out = {"of no table or several": 0, f"already in {to}": 0}

@@ -11,20 +11,29 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands.outputs import CommandAnswer, check_and_run, print_lines
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import Dataset, Problem, open_dataset
 from pytest_tablebench.datasets.described import SETTINGS_FILE
+from pytest_tablebench.datasets.files import how_to_get
+from pytest_tablebench.datasets.folder import (
+    FolderCheck,
+    FolderDataset,
+    check_dataset,
+    check_described,
+    fix_dataset,
+    folder_datasets,
+    write_example,
+)
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError, writing
+from pytest_tablebench.running.builtins import command_registry
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, shortened, unknown_name
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Dataset, Problem
-    from pytest_tablebench.datasets.folder import FolderCheck
     from pytest_tablebench.datasets.statistics import DatasetFacts
 
 
 def pull_datasets(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.pull import known_sources, pull
-    from pytest_tablebench.running.builtins import command_registry
 
     folder = Settings(data=options.bench_data).data_folder()
     upstreams = known_sources(command_registry(folder).datasets.values())
@@ -33,8 +42,6 @@ def pull_datasets(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def list_datasets(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.running.builtins import command_registry
-
     folder = Settings(data=options.bench_data).data_folder()
     registry = command_registry(folder)
     lines = [f"datasets (data folder {folder})"]
@@ -56,8 +63,6 @@ def list_datasets(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
     """Return `installed`, `missing` or `unusable`, and "", what to do or the reason."""
-    from pytest_tablebench.datasets.files import how_to_get
-
     folder = data / dataset.folder
     try:
         source = dataset.open(folder)
@@ -71,8 +76,6 @@ def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
 
 
 def new_folder(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.folder import write_example
-
     folder: Path | None = options.folder
     if options.questions is not None:
         return _describe(options.questions, folder), 0
@@ -98,15 +101,7 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
 
 
 def check_folders(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.datasets.folder import (
-        FolderDataset,
-        check_dataset,
-        check_described,
-        fix_dataset,
-        folder_datasets,
-    )
     from pytest_tablebench.reports.project import folder_report
-    from pytest_tablebench.running.builtins import command_registry
 
     data: Path = options.folder.parent if options.folder.name == SETTINGS_FILE else options.folder
     datasets = list(folder_datasets(data))
@@ -152,7 +147,6 @@ def check_folders(options: argparse.Namespace) -> CommandAnswer:
 
 def _of_corrections(dataset: Dataset, folder: Path) -> Iterator[Problem]:
     """Yield the mistakes in the file of corrections that a dataset folder names."""
-    from pytest_tablebench.datasets import Problem
     from pytest_tablebench.errors import TableBenchError
     from pytest_tablebench.running.correcting import correction_problems, folder_file
 
@@ -209,7 +203,6 @@ def count_datasets(options: argparse.Namespace) -> CommandAnswer:
 
 
 def _facts(dataset: Dataset, folder: Path, limit: int | None) -> DatasetFacts:
-    from pytest_tablebench.datasets import open_dataset
     from pytest_tablebench.datasets.statistics import read_facts
 
     source = open_dataset(dataset, folder, compat="fixed", settings={})
@@ -221,10 +214,6 @@ def _datasets(names: Sequence[str], data: Path | None) -> Iterator[tuple[Dataset
 
     Raises `SettingsError` for an unknown name, and `DataError` for a folder without a dataset.
     """
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets.folder import folder_datasets
-    from pytest_tablebench.running.builtins import command_registry
-
     data_folder = Settings(data=data).data_folder()
     registry = command_registry(data_folder)
     by_benchmark: dict[str, list[str]] = {}

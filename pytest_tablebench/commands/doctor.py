@@ -13,12 +13,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.commands._asking import open_client
+from pytest_tablebench.commands._asking import open_client, settings_of
 from pytest_tablebench.commands.data import data_state
 from pytest_tablebench.commands.outputs import CommandAnswer
+from pytest_tablebench.config.project_file import project_models
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError, TableBenchError, install_command
 from pytest_tablebench.running.prompt_reading import SHORTEST, front_check
+from pytest_tablebench.sandbox import backends, choose
+from pytest_tablebench.store import Store
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 from pytest_tablebench.util.programs import SUITES, program
@@ -149,8 +152,6 @@ def _keys(_: Settings) -> Finding:
 
 
 def _store(settings: Settings) -> Finding:
-    from pytest_tablebench.store import Store
-
     folder = settings.store_folder()
     if folder is None:
         return "-", "answers are not stored"
@@ -167,10 +168,8 @@ def _store(settings: Settings) -> Finding:
 
 
 def _retirement(settings: Settings) -> Finding:
-    from pytest_tablebench.config.project_file import project_models
     from pytest_tablebench.reports.project import SOON, retirement_line
     from pytest_tablebench.running.model_listing import facts_of
-    from pytest_tablebench.store import Store
     from pytest_tablebench.store.upkeep import facts_by_model
 
     folder, kept = settings.store_folder(), {}
@@ -208,8 +207,6 @@ def _data(settings: Settings) -> Finding:
 
 
 def _sandbox(settings: Settings) -> Finding:
-    from pytest_tablebench.sandbox import backends, choose
-
     tried = choose(backends(settings.sandbox_container))
     used = next((attempt for attempt in tried if attempt.why is None), None)
     if used is not None:
@@ -260,7 +257,6 @@ TRIED = (
 def try_sandboxes(options: argparse.Namespace) -> tuple[list[str], int]:
     """Return a line on each kind of sandbox after its escape test, and 1 if none works."""
     from pytest_tablebench.metrics.steps import Limits
-    from pytest_tablebench.sandbox import backends, choose
 
     tried = choose(backends(options.bench_sandbox_container), every=True)
     used = next((attempt for attempt in tried if attempt.why is None), None)
@@ -282,7 +278,6 @@ RESULTS = "tablebench-results"
 
 
 def show_models(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.config.project_file import project_models
     from pytest_tablebench.reports.project import models_report
     from pytest_tablebench.results.folder import search_runs
     from pytest_tablebench.running.model_listing import list_models
@@ -300,7 +295,6 @@ def show_models(options: argparse.Namespace) -> CommandAnswer:
 
 def _survey(options: argparse.Namespace) -> tuple[Survey | None, list[str]]:
     """Return the content of the answer store, None without one, and problems with it."""
-    from pytest_tablebench.commands._asking import settings_of
     from pytest_tablebench.store.upkeep import survey
 
     folder = settings_of(argparse.Namespace(bench_store=options.bench_store)).store_folder()

@@ -8,20 +8,34 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
 from pytest_tablebench.commands.outputs import check_and_run
-from pytest_tablebench.errors import DataError, writing
+from pytest_tablebench.datasets.folder import QUESTION_FILES, open_folder
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
+from pytest_tablebench.datasets.folder.tables import FolderTables
+from pytest_tablebench.datasets.folder.workbook import sheet_names
+from pytest_tablebench.errors import DataError, SettingsError, writing
+from pytest_tablebench.generate.folder import (
+    Answer,
+    PreparedTable,
+    TableSource,
+    prepare,
+    write_dataset,
+)
+from pytest_tablebench.generate.question_maker import Conversation, QuestionMaker
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted, split_names
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder.questions import FolderQuestion
-    from pytest_tablebench.generate.folder import Answer, TableSource
-    from pytest_tablebench.generate.question_maker import QuestionMaker
-    from pytest_tablebench.tables.table import Table
+    from pytest_tablebench.running.asking import ModelClient
 
+_BATCH = 32
+"""The number of tables that models are asked about concurrently."""
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -72,8 +86,6 @@ def write_folder(
     """
     import tqdm
 
-    from pytest_tablebench.generate.folder import write_dataset
-
     origin = origin or tables_of(options)
     about = {"seed": options.seed, **made_with, "limit": options.limit}
     about["files"] = [[str(path), path.stat().st_size] for path in origin.files]
@@ -99,6 +111,67 @@ def write_folder(
     return [*lines, *(then or check_and_run)(options.out)]
 
 
+def ask_and_write(
+    options: argparse.Namespace,
+    models: Sequence[str],
+    maker: QuestionMaker,
+    origin: Origin,
+    made_with: Mapping[str, Any],
+    *,
+    then: Callable[[Path], list[str]] | None = None,
+) -> tuple[list[str], int]:
+    """Plan the calls and their price; with `--yes` make them and write the folder.
+
+    `models` are asked in addition to `--model`; `then` as for `write_folder`. Returns the lines to
+    print, and the exit code.
+    """
+    with open_client(options, models) as client:
+        sources = origin.sources(lambda: None)
+        tables = (prepare(source, maker, lambda _: None) for source in sources)
+        lines, calls = plan_lines(client, tables)
+        if calls and not options.yes:
+            return [*lines, "nothing was asked or written; add --yes to ask"], 0
+        write = partial(write_folder, options, maker, made_with, origin, then=then)
+        return [*lines, *_written(options, client, maker, write)], 0
+
+
+def _written(
+    options: argparse.Namespace,
+    client: ModelClient,
+    maker: QuestionMaker,
+    write: Callable[..., list[str]],
+) -> list[str]:
+    """Write the folder; return lines on its content, the yield and the cost."""
+    size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
+    try:
+        first, *rest = write(answer=partial(_answered, client, size))
+    except (DataError, SettingsError) as error:
+        if not client.spent.calls and not client.spent.failed:
+            raise
+        raise type(error)("; ".join([str(error), *cost_lines(client.spent)])) from None
+    tally = maker.tally
+    rejected_count = sum(tally.rejected.values())
+    lines = [first, shares("by subtask", tally.recipes)]
+    lines += [f"accepted: {tally.accepted:,} of {tally.accepted + rejected_count:,}"]
+    lines += [shares("rejected", tally.rejected)] if rejected_count else []
+    lines += [shares("steps", tally.course)] if tally.course else []
+    return [*lines, *cost_lines(client.spent), *rest]
+
+
+def _answered(
+    client: ModelClient, size: int, conversations: Iterator[Conversation[PreparedTable]]
+) -> Iterator[PreparedTable | Exception]:
+    """Yield the results of conversations in their order; `size` of them run concurrently.
+
+    They end when the models cannot be asked any more.
+    """
+    while batch := list(islice(conversations, size)):
+        client.forget()
+        yield from client.converse(batch)
+        if client.spent.stopped is not None:
+            return
+
+
 def tables_of(options: argparse.Namespace) -> Origin:
     """Return the tables that a command names. Raises `DataError` if there is none."""
     files = list(_table_files(options.tables, options.out))
@@ -109,7 +182,6 @@ def tables_of(options: argparse.Namespace) -> Origin:
 
 def named_tables(file: Path, readers: Sequence[tuple[str, Callable[[], Table]]]) -> Origin:
     """Return tables by name; all of them belong to the questions in one file."""
-    from pytest_tablebench.generate.folder import TableSource
 
     def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
         for name, read in readers:
@@ -121,8 +193,6 @@ def named_tables(file: Path, readers: Sequence[tuple[str, Callable[[], Table]]])
 
 def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
     """Yield the files with tables, in a folder by name, except the files that are written."""
-    from pytest_tablebench.datasets.folder import QUESTION_FILES
-
     for path in paths:
         if not path.exists():
             raise DataError(f"{path} does not exist")
@@ -139,10 +209,6 @@ def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
 
 def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[TableSource]:
     """Yield each table of each file; every sheet of a workbook is a table."""
-    from pytest_tablebench.datasets.folder.tables import FolderTables
-    from pytest_tablebench.datasets.folder.workbook import sheet_names
-    from pytest_tablebench.generate.folder import TableSource
-
     for file in files:
         names = [file.name]
         if file.suffix.lower() in {".xlsx", ".xlsm"}:
@@ -214,8 +280,6 @@ def _read_questions(
     folders: list[Path], problems: list[str]
 ) -> Iterator[tuple[str, FolderQuestion]]:
     """Yield the questions of all folders with their dataset's name; record unreadable ones."""
-    from pytest_tablebench.datasets.folder import open_folder
-
     for folder in folders:
         if not folder.is_dir():
             raise DataError(f"{folder} does not exist")

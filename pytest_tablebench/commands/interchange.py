@@ -11,7 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets import built_in_datasets
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.running.builtins import builtin_registry
 
 if TYPE_CHECKING:
     from pytest_tablebench.interchange.submissions import HubTask
@@ -22,7 +24,6 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
     """Return the options of community-evals. Raises `SettingsError`."""
-    from pytest_tablebench.datasets import built_in_datasets
     from pytest_tablebench.datasets.pull import known_sources
     from pytest_tablebench.interchange.submissions import HubTask
 
@@ -115,8 +116,6 @@ def import_results(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _tags(dataset: str) -> Mapping[str, str]:
-    from pytest_tablebench.running.builtins import builtin_registry
-
     tags: Callable[[], Mapping[str, str]] = getattr(
         builtin_registry().datasets[dataset], "tags", dict
     )
@@ -130,7 +129,6 @@ def _helm_score(
 
     HELM's files lack FinQA's tables and printed answers, so the part that needs them is left out.
     """
-    from pytest_tablebench.running.builtins import builtin_registry
     from pytest_tablebench.running.scorer import Scorer
 
     registry = builtin_registry()

@@ -6,26 +6,28 @@ import argparse
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.claims.migration import Migration, exit_code_of, judge_migration
+from pytest_tablebench.commands._project_runs import PendingAnswers, Project
 from pytest_tablebench.commands.outputs import (
     CommandAnswer,
     print_lines,
     show_answer,
 )
+from pytest_tablebench.config.addresses import endpoint
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.reports.migration import migration_report
+from pytest_tablebench.reports.plan import plan_table
+from pytest_tablebench.results import PENDING_CODE
+from pytest_tablebench.results.folder import claim_folder, output_folder
+from pytest_tablebench.results.run import load_run
 from pytest_tablebench.util.names import counted, slug
-
-if TYPE_CHECKING:
-    from pytest_tablebench.claims.migration import Migration
-    from pytest_tablebench.commands._project_runs import Project
 
 
 def migrate_model(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.commands._project_runs import PendingAnswers, Project
-    from pytest_tablebench.results import PENDING_CODE
-    from pytest_tablebench.results.folder import claim_folder, output_folder
-
     models = _checked(options)
     limits = () if options.limit is None else (f"--bench-limit={options.limit}",)
     project = Project("migrate", tuple(options.rest), limits, ("--bench-limit", "--bench-max-cost"))
@@ -74,9 +76,6 @@ def _checked(options: argparse.Namespace) -> list[str]:
 def _plan_lines(
     models: Sequence[str], plans: Mapping[str, Mapping[str, Any]], max_cost: float | None
 ) -> list[str]:
-    from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.plan import plan_table
-
     others = [name for name in plans if name not in models]
     lines = [f"plan: {models[0]} and {counted(len(models) - 1, 'candidate')}"]
     lines += [f"  {line}" for line in terminal_lines([plan_table([*models, *others], plans)])]
@@ -92,9 +91,6 @@ def _plan_lines(
 
 def _missing_keys(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return a line for each model that has missing answers, a hosted provider and no key."""
-    from pytest_tablebench.config.addresses import endpoint
-    from pytest_tablebench.models.litellm_load import load
-
     lines = []
     for model in models:
         plan = plans.get(model)
@@ -120,9 +116,6 @@ def _judged(
     options: argparse.Namespace,
 ) -> list[Migration]:
     """Run all models, and return the verdict on each candidate."""
-    from pytest_tablebench.claims.migration import judge_migration
-    from pytest_tablebench.results.run import load_run
-
     left, baseline = options.max_cost, None
     runs = []
     for model in models:
@@ -139,9 +132,6 @@ def _judged(
 def _answer(
     migrations: Sequence[Migration], folder: Path, options: argparse.Namespace
 ) -> CommandAnswer:
-    from pytest_tablebench.claims.migration import exit_code_of
-    from pytest_tablebench.reports.migration import migration_report
-
     for name, ending in (("page", "html"), ("markdown", "md"), ("json", "json")):
         if getattr(options, name) is None:
             setattr(options, name, folder / f"migration.{ending}")

@@ -41,7 +41,6 @@ class GroupedParser(argparse.ArgumentParser):
 
     @property
     def _helps(self) -> dict[str, str]:
-        """The help of each command, by name."""
         [commands] = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
         return {choice.dest: choice.help or "" for choice in commands._choices_actions}
 
@@ -143,14 +142,12 @@ def answer_of(options: argparse.Namespace) -> CommandAnswer | tuple[list[str], i
 
 
 def _count(text: str) -> int:
-    """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text:.40}")
     return int(text)
 
 
 def _share(text: str) -> float:
-    """Parse a share between 0 and 1."""
     try:
         value = float(text)
     except ValueError:

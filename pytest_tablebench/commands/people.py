@@ -10,15 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
 from pytest_tablebench.commands.outputs import CommandAnswer
+from pytest_tablebench.documents.document import Document
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.results.corrections import read_corrections
+from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
+from pytest_tablebench.results.judges import JUDGED
+from pytest_tablebench.results.labelled_cases import (
+    LabelledCases,
+    label_cases,
+    labelled_cases,
+    propose_sample,
+    with_labels,
+)
+from pytest_tablebench.results.labels import (
+    COLUMNS,
+    add_sample,
+    join_labels,
+    read_label_file,
+    read_sample,
+    write_labels,
+)
+from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.util.csv_text import as_csv
 from pytest_tablebench.util.names import counted, out_of, split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.audit.ranking import Audit
-    from pytest_tablebench.documents.document import Document
-    from pytest_tablebench.results.labelled_cases import LabelledCases
-    from pytest_tablebench.results.run import Run
 
 
 def audit_gold(options: argparse.Namespace) -> CommandAnswer:
@@ -32,7 +49,6 @@ def audit_gold(options: argparse.Namespace) -> CommandAnswer:
         raise SettingsError("--to is for `tablebench audit export RUN... --to DIR`")
     from pytest_tablebench.reports.cases import audit_json, audit_report
     from pytest_tablebench.reports.html.review import write_audit_page
-    from pytest_tablebench.results.corrections import read_corrections
 
     corrections = None if options.corrections is None else read_corrections(options.corrections)
     audit, lines = audited(options)
@@ -91,11 +107,7 @@ def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]
 
 
 def import_labels(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.html.review import write_label_page
-    from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
-    from pytest_tablebench.results.labelled_cases import label_cases, labelled_cases, with_labels
-    from pytest_tablebench.results.run import load_run
 
     if options.label_sample is not None and options.label_sample < 1:
         raise SettingsError("--label-sample takes a number from 1")
@@ -131,13 +143,6 @@ def import_labels(options: argparse.Namespace) -> CommandAnswer:
 
 
 def _import(run: Run, options: argparse.Namespace) -> list[str]:
-    from pytest_tablebench.results.judged_cases import judged_cases, unclear_cases
-    from pytest_tablebench.results.labels import (
-        join_labels,
-        read_label_file,
-        read_sample,
-        write_labels,
-    )
 
     new = [entry for file in options.files for entry in read_label_file(file)]
     joined = join_labels(
@@ -161,7 +166,6 @@ def _report(run: Run, labelled: LabelledCases) -> tuple[Document, Any, list[str]
     """Return the report and its content, or what to do if there are no labels."""
     from pytest_tablebench.claims.calibration import calibrate, summary_entry
     from pytest_tablebench.claims.people import people_agreement
-    from pytest_tablebench.documents.document import Document
     from pytest_tablebench.reports.judges import labels_report
 
     calibration = calibrate(labelled, judge=run.facts.judge, model=run.facts.model)
@@ -183,9 +187,6 @@ def _propose(
 ) -> tuple[list[str], list[str]]:
     """Write a file of answers to label; return their cases, and lines on the file."""
     from pytest_tablebench.claims.calibration import expected_intervals
-    from pytest_tablebench.results.judges import JUDGED
-    from pytest_tablebench.results.labelled_cases import propose_sample
-    from pytest_tablebench.results.labels import COLUMNS, add_sample
 
     sample = propose_sample(labelled.cases, options.label_sample, seed=options.seed)
     if not sample:

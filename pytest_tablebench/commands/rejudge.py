@@ -6,34 +6,43 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.claims.compare import compare_runs
+from pytest_tablebench.claims.differences import check_alike
+from pytest_tablebench.claims.gate_names import check_corrected, check_gates
+from pytest_tablebench.claims.gates import (
+    Gate,
+    GateResult,
+    baseline_needed,
+    gate_without_baseline,
+    parse_gates,
+    recorded_gates,
+)
+from pytest_tablebench.claims.merge import Merge, read_merge
+from pytest_tablebench.claims.summary import summary_of
+from pytest_tablebench.claims.verdict import RunVerdict, decided_before, judge_run
 from pytest_tablebench.commands._asking import settings_of
 from pytest_tablebench.commands.outputs import CommandAnswer
 from pytest_tablebench.config.axes import NAMED
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.documents.document import Document
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.gates import merged_report, rejudged_report
+from pytest_tablebench.reports.judges import plan_sentence
+from pytest_tablebench.reports.junit import write_junit
+from pytest_tablebench.reports.publish import publish
+from pytest_tablebench.results import ScoreTable, read_records
+from pytest_tablebench.results.folder import output_folder, rewrite_run
+from pytest_tablebench.results.run import Run, load_run
+from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.running.builtins import command_plugins
+from pytest_tablebench.running.rejudge import Rejudged, rejudge, write_rejudged
 from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.files import real_path
 
-if TYPE_CHECKING:
-    from pytest_tablebench.claims.gates import Gate, GateResult
-    from pytest_tablebench.claims.merge import Merge
-    from pytest_tablebench.claims.verdict import RunVerdict
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.results import ScoreTable
-    from pytest_tablebench.results.run import Run
-    from pytest_tablebench.results.run_facts import RunFacts
-    from pytest_tablebench.running.rejudge import Rejudged
-
 
 def rejudge_run(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.documents.document import Document
-    from pytest_tablebench.reports.gates import rejudged_report
-    from pytest_tablebench.reports.judges import plan_sentence
-    from pytest_tablebench.results.folder import output_folder
-    from pytest_tablebench.running.rejudge import write_rejudged
-
     settings = settings_of(options)
     judged = _judge(options.run, settings, options, options.judge)
     if judged.plan is not None and judged.plan.calls and not options.yes:
@@ -59,9 +68,6 @@ def rejudge_run(options: argparse.Namespace) -> CommandAnswer:
 def _judge(
     path: Path, settings: Settings, options: argparse.Namespace, judge: str | None = None
 ) -> Rejudged:
-    from pytest_tablebench.running.builtins import command_plugins
-    from pytest_tablebench.running.rejudge import rejudge
-
     return rejudge(
         path,
         compat=settings.compat if options.bench_compat else None,
@@ -79,10 +85,6 @@ def _judge(
 def _decide(
     judged: Rejudged, gates: Sequence[Gate], settings: Settings, options: argparse.Namespace
 ) -> RunVerdict:
-    from pytest_tablebench.claims.differences import check_alike
-    from pytest_tablebench.claims.verdict import RunVerdict, decided_before, judge_run
-    from pytest_tablebench.results import read_records
-
     if not gates:
         return RunVerdict()
     baseline = None
@@ -118,11 +120,6 @@ def _decide(
 
 
 def merge_parts(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.claims.differences import check_alike
-    from pytest_tablebench.claims.merge import read_merge
-    from pytest_tablebench.results.folder import output_folder
-    from pytest_tablebench.results.run import load_run
-
     merge = read_merge(options.runs)
     gates = gates_of(options.bench_gate, merge.facts, merge.table)
     baseline = None if options.bench_baseline is None else load_run(options.bench_baseline)
@@ -142,14 +139,6 @@ def merge_parts(options: argparse.Namespace) -> CommandAnswer:
 def _written(
     merge: Merge, gates: Sequence[Gate], baseline: Run | None, options: argparse.Namespace
 ) -> CommandAnswer:
-    """Write the whole run and its reports."""
-    from pytest_tablebench.claims.compare import compare_runs
-    from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.claims.verdict import judge_run
-    from pytest_tablebench.reports.gates import merged_report
-    from pytest_tablebench.reports.junit import write_junit
-    from pytest_tablebench.reports.publish import publish
-
     run = merge.write(options.out)
     comparison = None
     if baseline is not None:
@@ -188,8 +177,6 @@ def _written(
 
 
 def _conclude(run: Run, verdict: RunVerdict, baseline: Run | None, code: int) -> None:
-    from pytest_tablebench.results.folder import rewrite_run
-
     facts = {name: value for name, value in run.facts.entries.items() if name != "schema"}
     facts |= {"gates": verdict.gate_entries, "exit_code": code}
     facts["baseline"] = None if baseline is None else str(real_path(baseline.path))
@@ -202,9 +189,6 @@ def gates_of(texts: Sequence[str] | None, run: RunFacts, table: ScoreTable) -> l
     The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
-    from pytest_tablebench.claims.gate_names import check_corrected, check_gates
-    from pytest_tablebench.claims.gates import parse_gates, recorded_gates
-
     run_gates = parse_gates(recorded_gates(run))
     gates, names = parse_gates(texts) if texts else run_gates, table.names
     check_corrected(gates, has_corrections=run.overlay is not None)
@@ -224,8 +208,6 @@ def gates_of(texts: Sequence[str] | None, run: RunFacts, table: ScoreTable) -> l
 
 def check_baseline(gates: Iterable[Gate]) -> None:
     """Raise `SettingsError` for a gate that compares with a baseline, if none is given."""
-    from pytest_tablebench.claims.gates import baseline_needed, gate_without_baseline
-
     gate = gate_without_baseline(gates)
     if gate is not None:
         raise SettingsError(baseline_needed(gate))

@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands.outputs import CommandAnswer
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results import Record, ScoreRow
+from pytest_tablebench.results.folder import recorded_text
+from pytest_tablebench.results.record import UNCLEAR
+from pytest_tablebench.results.run import load_run
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
     from pytest_tablebench.papers.report import PaperReport
     from pytest_tablebench.papers.structure import Marks
-    from pytest_tablebench.results import Record, ScoreRow
 
 
 _WIDTH = 10_000
@@ -26,14 +30,11 @@ _WIDTH = 10_000
 
 def report_runs(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.claims.summary import summary_of
-    from pytest_tablebench.documents.terminal import terminal_lines
     from pytest_tablebench.papers.report import report_blocks, write_report
     from pytest_tablebench.papers.runs import load_runs, paths_without_runs
     from pytest_tablebench.papers.structure import read_marks
     from pytest_tablebench.reports.scores import tag_blocks
     from pytest_tablebench.reports.summary import closing_blocks
-    from pytest_tablebench.results.folder import recorded_text
-    from pytest_tablebench.results.run import load_run
 
     if options.page is not None:
         return _two_runs(options), 0
@@ -130,8 +131,6 @@ MOST = 5
 
 def show_case(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.cases import case_report, unclear_report
-    from pytest_tablebench.results.record import UNCLEAR
-    from pytest_tablebench.results.run import load_run
 
     run = load_run(options.run)
     if options.case is None:

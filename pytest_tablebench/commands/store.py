@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.commands.outputs import CommandAnswer
+from pytest_tablebench.config.reading import RawOption, store
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.project import store_content, store_report, verification_report
+from pytest_tablebench.store.shared import Shared
+from pytest_tablebench.store.upkeep import IDLE, Survey, compact, copy_segments, survey
 from pytest_tablebench.util.names import counted
-
-if TYPE_CHECKING:
-    from pytest_tablebench.store.upkeep import Survey
 
 UNUSED_FOLDER = "translations"
 """A folder in which earlier versions kept how requests look; nothing reads it."""
@@ -31,8 +32,6 @@ def _naming_files() -> Iterator[None]:
 
 
 def sync_stores(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.store.shared import Shared
-    from pytest_tablebench.store.upkeep import copy_segments
 
     problems: list[str] = []
     source = _existing_place(options.source, problems.append)
@@ -51,8 +50,6 @@ def sync_stores(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def count_answers(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.project import store_content, store_report
-
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)
     lines = []
@@ -64,8 +61,6 @@ def count_answers(options: argparse.Namespace) -> CommandAnswer:
 
 
 def verify_store(options: argparse.Namespace) -> CommandAnswer:
-    from pytest_tablebench.reports.project import verification_report
-
     problems: list[str] = []
     survey = _surveyed(options.place, problems.append)
     damages = list(dict.fromkeys([*problems, *survey.problems]))
@@ -77,8 +72,6 @@ def verify_store(options: argparse.Namespace) -> CommandAnswer:
 
 
 def compact_store(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.store.upkeep import IDLE, compact
-
     problems: list[str] = []
     opened = _existing_place(options.place, problems.append)
     if not isinstance(opened, Path) and options.idle is not None:
@@ -99,9 +92,6 @@ def compact_store(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _store_or_folder(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder, or a shared store. Raises `SettingsError`."""
-    from pytest_tablebench.config.reading import RawOption, store
-    from pytest_tablebench.store.shared import Shared
-
     address = store(RawOption("store", text, Path.cwd()))
     if address is None:
         raise SettingsError("`none` is not a store")
@@ -121,8 +111,6 @@ def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
 
     The local copy may still have segments that a compaction has joined.
     """
-    from pytest_tablebench.store.upkeep import survey
-
     opened = _existing_place(text, warn)
     with _naming_files():
         if isinstance(opened, Path):

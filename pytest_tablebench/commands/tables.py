@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.commands._asking import cost_lines, open_client, plan_lines
-from pytest_tablebench.commands.generate import tables_of
 from pytest_tablebench.commands.outputs import CommandAnswer, print_note
 from pytest_tablebench.errors import DataError, SettingsError, TableError, writing
+from pytest_tablebench.tables.hierarchy.complexity import Complexity, complexity
+from pytest_tablebench.tables.hierarchy.why import Remark, explain
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import real_path
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.question_maker import Conversation
     from pytest_tablebench.papers.table import PaperTable, Value
-    from pytest_tablebench.tables.hierarchy.complexity import Complexity
-    from pytest_tablebench.tables.hierarchy.why import Remark
-    from pytest_tablebench.tables.table import Table
 
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -30,7 +29,6 @@ PAGES = (".html", ".htm")
 
 def show_tree(options: argparse.Namespace) -> CommandAnswer:
     from pytest_tablebench.reports.statistics import lines_report, tree_report
-    from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
     if options.why:
@@ -48,7 +46,6 @@ def show_tree(options: argparse.Namespace) -> CommandAnswer:
 
 def _remarks(path: Path, sheet: str | None) -> list[Remark]:
     from pytest_tablebench.tables.hierarchy.html import read_html_grid
-    from pytest_tablebench.tables.hierarchy.why import explain
     from pytest_tablebench.tables.hierarchy.xlsx import read_xlsx_grid
 
     _check_kind(path, sheet)
@@ -69,8 +66,6 @@ def _check_kind(path: Path, sheet: str | None) -> None:
 
 def _read_structured(path: Path, sheet: str | None) -> Table:
     """Return the table of a file with its header levels. Raises `DataError` or `TableError`."""
-    from pytest_tablebench.tables.table import Table
-
     _check_kind(path, sheet)
     kind = path.suffix.lower()
     if kind in WORKBOOKS:
@@ -155,10 +150,10 @@ def measure_tables(options: argparse.Namespace) -> CommandAnswer:
 
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
     """Return the measurable tables, and a line for each other one."""
+    from pytest_tablebench.commands.generate import tables_of
     from pytest_tablebench.generate.annotate.questions import text_of
-    from pytest_tablebench.generate.llm.replies import RefusedError
+    from pytest_tablebench.generate.pair import RejectedError
     from pytest_tablebench.serializers.structured import latex_tokens
-    from pytest_tablebench.tables.hierarchy.complexity import complexity
 
     nowhere = Path(os.devnull)
     origin = tables_of(argparse.Namespace(tables=options.tables, out=options.out or nowhere))
@@ -169,7 +164,7 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
             entry = _MeasuredTable(
                 source.name, complexity(table), latex_tokens(table), text_of(table)
             )
-        except (DataError, TableError, RefusedError) as error:
+        except (DataError, TableError, RejectedError) as error:
             problems.append(f"{source.name} is left out: {error}")
         else:
             measured.append(entry)
@@ -231,8 +226,6 @@ def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTab
 
 def _score(marks: Sequence[int]) -> int:
     """Return the score of the four dimensions that the paper reports."""
-    from pytest_tablebench.tables.hierarchy.complexity import Complexity
-
     return Complexity(*marks[:4]).score
 
 

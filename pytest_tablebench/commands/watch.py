@@ -8,16 +8,28 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.claims.drift import (
+    FEWEST,
+    History,
+    HistoryEntry,
+    judge_watch,
+    look_entry,
+    read_history,
+    reference_entry,
+)
+from pytest_tablebench.commands._project_runs import PendingAnswers, Project
 from pytest_tablebench.commands.outputs import CommandAnswer, show_answer
+from pytest_tablebench.documents.terminal import terminal_lines
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.reports.plan import plan_table
+from pytest_tablebench.reports.watch import watch_json, watch_report
+from pytest_tablebench.results import PENDING_CODE
+from pytest_tablebench.results.run import load_run
+from pytest_tablebench.store.upkeep import fingerprints
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted
-
-if TYPE_CHECKING:
-    from pytest_tablebench.claims.drift import History, HistoryEntry
-    from pytest_tablebench.commands._project_runs import Project
 
 STORE = "store"
 """The answers of all looks, in the folder of the watch."""
@@ -29,11 +41,6 @@ _AGE = timedelta(days=2)
 
 
 def watch_model(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.claims.drift import judge_watch, read_history
-    from pytest_tablebench.commands._project_runs import PendingAnswers
-    from pytest_tablebench.reports.watch import watch_json, watch_report
-    from pytest_tablebench.results import PENDING_CODE
-
     if options.canary < 1 or options.repeats < 2:
         raise SettingsError("--canary must be at least 1, and --repeats at least 2")
     project = options.name or Path.cwd().name
@@ -61,10 +68,6 @@ def watch_model(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _entry(options: argparse.Namespace, project: str, history: History | None) -> HistoryEntry:
     """Ask the canary, and return the new entry; without a history it is a reference."""
-    from pytest_tablebench.claims.drift import FEWEST, look_entry, reference_entry
-    from pytest_tablebench.results.run import load_run
-    from pytest_tablebench.store.upkeep import fingerprints
-
     now = datetime.now(UTC)
     facts: dict[str, Any] = {"time": now.isoformat(timespec="seconds"), "project": project}
     if options.reference is not None:
@@ -91,8 +94,6 @@ def _entry(options: argparse.Namespace, project: str, history: History | None) -
 
 def _check_size(options: argparse.Namespace) -> None:
     """Raise `SettingsError` for a canary with fewer questions than a watch needs clusters."""
-    from pytest_tablebench.claims.drift import FEWEST
-
     models = [] if options.model is None else [options.model]
     plans = _project(options, "plan", is_reference=True).plan(models, None)
     count = max((plan["cases"] for plan in plans.values()), default=0) // options.repeats
@@ -134,10 +135,6 @@ def _opened(options: argparse.Namespace, kind: str, now: datetime) -> str:
 
 
 def _plan(options: argparse.Namespace, *, is_reference: bool) -> list[str]:
-    """Return the plan of the next look or reference."""
-    from pytest_tablebench.documents.terminal import terminal_lines
-    from pytest_tablebench.reports.plan import plan_table
-
     models = [] if options.model is None else [options.model]
     plans = _project(options, "plan", is_reference=is_reference).plan(models, None)
     kind = "the reference" if is_reference else "one look"
@@ -151,8 +148,6 @@ def _plan(options: argparse.Namespace, *, is_reference: bool) -> list[str]:
 
 def _project(options: argparse.Namespace, identity: str, *, is_reference: bool) -> Project:
     """Return the project as a look or a reference runs it. Raises `SettingsError`."""
-    from pytest_tablebench.commands._project_runs import Project
-
     words = (
         *("-q", "--bench-show=0", "--bench-no-page", "--bench-configs-per-example=1"),
         f"--bench-sample={options.canary}",

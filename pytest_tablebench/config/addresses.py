@@ -7,16 +7,6 @@ import re
 
 from pytest_tablebench.config.secrets import digest, path_keys
 
-__all__ = [
-    "address_fault",
-    "endpoint",
-    "header_fault",
-    "is_shared",
-    "key_fault",
-    "shared_fault",
-    "without_credentials",
-]
-
 
 def without_credentials(url: str) -> str:
     """Return an address without credentials and fragment.

@@ -7,8 +7,6 @@ from typing import Literal, get_args
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import unknown_name
 
-__all__ = ["COMPAT_MODES", "Compat", "check_compat"]
-
 Compat = Literal["fixed", "reference"]
 """`fixed`: our corrected definition; `reference`: the published code's, exactly."""
 

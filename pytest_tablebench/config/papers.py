@@ -17,8 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.reading import RawOption, folder
+from pytest_tablebench.config.reading import RawOption, Shots, folder
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import unknown_name
 

@@ -8,8 +8,6 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import shortened, unknown_name
 
-__all__ = ["REPLY_LIMITS", "RESERVED", "WINDOW", "is_ollama"]
-
 RESERVED = frozenset(
     {
         "acompletion",

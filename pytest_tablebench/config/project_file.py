@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import listing, mapping
 
-__all__ = ["FILES", "ProjectModel", "content", "project_models", "value_lines"]
-
 FILES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pytest.toml": (("pytest",),),
     ".pytest.toml": (("pytest",),),

@@ -12,18 +12,6 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-__all__ = [
-    "BY_PLACE",
-    "digest",
-    "keys_in_use",
-    "path_keys",
-    "placed_secrets",
-    "redact",
-    "secret_name",
-    "without_keys",
-    "without_secrets",
-]
-
 BY_PLACE = frozenset({"extra_headers", "extra_query"})
 """Parameters whose values are all secrets, because any gateway may use them for keys."""
 

@@ -11,8 +11,7 @@ from typing import Any, Literal
 from pytest_tablebench.config.addresses import is_shared, without_credentials
 from pytest_tablebench.config.axes import Axis
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS, Option
+from pytest_tablebench.config.options import DEFAULT_MODEL, OPTIONS
 from pytest_tablebench.config.papers import (
     EXCLUDED,
     OVERRIDES,
@@ -21,20 +20,9 @@ from pytest_tablebench.config.papers import (
     PrintedPrompts,
 )
 from pytest_tablebench.config.parameters import BUDGET, EFFORT, effort_params
-from pytest_tablebench.config.reading import RawOption
+from pytest_tablebench.config.reading import RawOption, Shots
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import slug
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "OPTIONS",
-    "USUAL_PARAMS",
-    "Option",
-    "Settings",
-    "read_settings",
-    "shared_folder",
-    "without_credentials",
-]
 
 Demos = Literal["perturbed", "fixed"]
 

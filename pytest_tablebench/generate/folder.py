@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pytest_tablebench.errors import DataError, ModelError, TableError, writing
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.pair import Pair, RejectedError
 from pytest_tablebench.generate.question_maker import (
     Conversation,
     Finish,
     QuestionMaker,
     reply_text,
 )
-from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
@@ -49,8 +48,8 @@ class TableSource:
     Arguments:
         name: of the table.
         read: returns the table; with `step`, it receives the text of the reply. It raises
-            `DataError` or `TableError` for a file that cannot be read, and `UnfitError` for content
-            that is not a table for questions.
+            `DataError` or `TableError` for a file that cannot be read, and `RejectedError` for
+            content that is not a table for questions.
         step: a request to a model for the table; None without one.
     """
 
@@ -92,18 +91,17 @@ class PreparedTable:
 
     Arguments:
         name: of its source.
+        table: as makers take it.
         finish: makes its questions.
-        table: as makers take it; None for a table that is left out, of which `finish` counts the
-            reason.
     """
 
     name: str
+    table: Table
     finish: Finish
-    table: Table | None = None
 
 
-Answer = Callable[[Iterator[Conversation[PreparedTable]]], Iterator[PreparedTable]]
-"""Answers conversations about tables; yields their values in order."""
+Answer = Callable[[Iterator[Conversation[PreparedTable]]], Iterator[PreparedTable | Exception]]
+"""Answers conversations about tables; yields their values or exceptions in order."""
 
 
 def write_dataset(
@@ -147,34 +145,37 @@ def write_dataset(
 
 def _without_models(
     conversations: Iterator[Conversation[PreparedTable]],
-) -> Iterator[PreparedTable]:
+) -> Iterator[PreparedTable | Exception]:
     for conversation in conversations:
         try:
             next(conversation)
         except StopIteration as end:
             yield end.value
+        except RejectedError as error:
+            yield error
         else:
             raise RuntimeError("a table's questions need a model")
 
 
 def _make(
     part: _PartialFile,
-    prepared_tables: Iterator[PreparedTable],
+    prepared_tables: Iterator[PreparedTable | Exception],
     maker: QuestionMaker,
     limit: int | None,
 ) -> None:
     folder = part.folder
-    while limit is None or maker.accepted < limit:
+    while limit is None or maker.tally.accepted < limit:
         prepared = next(prepared_tables, None)
         if prepared is None:
             return
-        questions = prepared.finish(None if limit is None else limit - maker.accepted)
-        if prepared.table is None or questions is None:
-            part.close_table("", maker)
-            continue
-        digest, pairs = questions
-        if digest in part.digests:
-            maker.skip("same as another")
+        try:
+            if isinstance(prepared, Exception):
+                raise prepared
+            digest, pairs = prepared.finish(None if limit is None else limit - maker.tally.accepted)
+            if digest in part.digests:
+                raise RejectedError("same as another")
+        except RejectedError as error:
+            maker.tally.tables[error.reason] += 1
             part.close_table("", maker)
             continue
         stem = f"{slug(Path(prepared.name).stem, 40, digest=False)}-{digest[:8]}"
@@ -194,23 +195,22 @@ def _make(
 def prepare(
     source: TableSource, maker: QuestionMaker, say: Callable[[str], None]
 ) -> Conversation[PreparedTable]:
-    """Read a source's table, and hold the conversations about it; `say` receives reading errors."""
+    """Read a source's table, and hold the conversations about it.
+
+    `say` receives reading errors. Raises `RejectedError` for a table that is left out.
+    """
     try:
         table = yield from source.converse()
-        if table.is_structured and not maker.reads_structure:
-            raise UnfitError("merged cells or several lines of headings")
     except (DataError, TableError) as error:
         say(f"{shortened(source.name, 80)} is left out: {error}")
-        reason = "unreadable"
+        raise RejectedError("unreadable") from None
     except ModelError as error:
-        reason = f"invented: no reply: {error.reason}"
-    except UnfitError as error:
-        reason = str(error)
-    else:
-        usable = table if table.is_structured else text_table(table)
-        finish = yield from maker.converse(usable)
-        return PreparedTable(source.name, finish, usable)
-    return PreparedTable(source.name, maker.left_out(reason))
+        raise RejectedError(f"invented: no reply: {error.reason}") from None
+    if table.is_structured and not maker.reads_structure:
+        raise RejectedError("merged cells or several lines of headings")
+    usable = table if table.is_structured else text_table(table)
+    finish = yield from maker.converse(usable)
+    return PreparedTable(source.name, usable, finish)
 
 
 def _write_table(table: Table, path: Path) -> None:

@@ -140,11 +140,15 @@ def says(question: str, answer: str) -> bool:
 
 
 class RejectedError(TableBenchError):
-    """A plan gives no good question about a table; `reason` is one of the counted reasons."""
+    """A table, a question or a model's reply is rejected; `reason` is counted, unless empty."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class NothingError(RejectedError):
+    """A table has nothing for a kind of questions; further draws would fail too."""
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,20 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate.pair import Pair, RejectedError
+from pytest_tablebench.generate.pair import NothingError, Pair, RejectedError
 from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
 LANGUAGES = ("en", "zh")
 
+_DRAWS = 6
+"""Rejected draws of one kind after which it is dropped for a table."""
+
 Value = TypeVar("Value")
-Proposal = TypeVar("Proposal")
-Checked = TypeVar("Checked")
 
 Conversation = Generator[Any, Any, Value]
 """Yields a step, or a list of conversations, and returns a value."""
@@ -35,8 +36,8 @@ Conversation = Generator[Any, Any, Value]
 TableQuestions = tuple[str, Iterator[Pair]]
 """The digest of a table, and its questions."""
 
-Finish = Callable[[int | None], TableQuestions | None]
-"""Makes at most the given number of questions of a table; None if the table is left out."""
+Finish = Callable[[int | None], TableQuestions]
+"""Makes at most the given number of questions of a table. Raises `RejectedError` without any."""
 
 
 @cache
@@ -147,20 +148,8 @@ class QuestionMaker:
         """Converse with models about a table, perhaps before earlier tables are finished.
 
         It must not change anything that other tables use; the returned function adds the counts.
+        Raises `RejectedError` for a table that is left out.
         """
-
-    @property
-    def accepted(self) -> int:
-        """Number of accepted questions so far."""
-        return self.tally.accepted
-
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-        self.tally.tables[reason] += 1
-
-    def left_out(self, reason: str) -> Finish:
-        """Return a function that counts a table as left out when its turn comes."""
-        return lambda _: self.skip(reason)
 
     def state(self) -> dict[str, dict[str, int]]:
         """Return the counts."""
@@ -190,11 +179,43 @@ class ComputedQuestions(QuestionMaker):
         yield
 
     @abstractmethod
-    def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its questions; None for a table that is left out."""
+    def make(self, table: Table, most: int | None) -> TableQuestions:
+        """Return a digest of the table and its questions, at most `most`.
+
+        Raises `RejectedError` for a table that is left out.
+        """
+
+    def drawn(
+        self,
+        kinds: Iterable[str],
+        most: int | None,
+        choose: Callable[[dict[str, int]], str],
+        draw: Callable[[str], Pair],
+    ) -> Iterator[Pair]:
+        """Yield questions of a table: of the kind that `choose` returns among those that are left.
+
+        `draw` returns a question of a kind, or raises `RejectedError`.
+        """
+        draws = dict.fromkeys(kinds, _DRAWS)
+        left = self._per_table if most is None else min(most, self._per_table)
+        while left and draws:
+            kind = choose(draws)
+            try:
+                pair = draw(kind)
+            except RejectedError as error:
+                if error.reason:
+                    self.tally.reject(error)
+                draws[kind] -= 1
+                if not draws[kind] or isinstance(error, NothingError):
+                    del draws[kind]
+            else:
+                self.tally.recipes[kind] += 1
+                left -= 1
+                yield pair
+        self.tally.tables["used"] += 1
 
 
-class CheckedQuestions(QuestionMaker, Generic[Proposal, Checked]):
+class CheckedQuestions(QuestionMaker):
     """The pipeline of all ways that ask models: propose questions, check each, keep the good ones.
 
     `propose` and `check` are conversations, which may run before earlier tables are finished.
@@ -207,38 +228,40 @@ class CheckedQuestions(QuestionMaker, Generic[Proposal, Checked]):
     missing = "no reply"
 
     @abstractmethod
-    def propose(self, table: Table, tally: Tally) -> Conversation[tuple[str, list[Proposal]]]:
+    def propose(self, table: Table, tally: Tally) -> Conversation[tuple[str, list[Any]]]:
         """Return a digest of the table and the proposals; count events in its tally.
 
         Raises `RejectedError` for a table that is left out.
         """
 
-    @abstractmethod
-    def check(self, proposal: Proposal, course: Counter[str]) -> Conversation[Checked]:
-        """Examine a proposal; count events. Raises `RejectedError`, and `ModelError`."""
+    def check(self, proposal: Any, course: Counter[str]) -> Conversation[Any]:  # noqa: ARG002
+        """Examine a proposal, if people do not do it later; count events.
 
-    @abstractmethod
-    def keep(self, proposal: Proposal, checked: Checked) -> Pair:
+        Raises `RejectedError`, and `ModelError`.
+        """
+        return proposal
+        yield
+
+    def keep(self, proposal: Any, checked: Any) -> Pair:  # noqa: ARG002
         """Return the question of a checked proposal. Raises `RejectedError`."""
+        pair: Pair = checked
+        return pair
 
-    def close(self, proposal: Proposal, checked: Checked, pair: Pair | None) -> Iterable[Pair]:  # noqa: ARG002
+    def close(self, proposal: Any, checked: Any, pair: Pair | None) -> Iterable[Pair]:  # noqa: ARG002
         """Return the questions to write; `pair` is None if the checked proposal is not kept."""
         return [] if pair is None else [pair]
 
     def converse(self, table: Table) -> Conversation[Finish]:
         """Let models propose questions about a table, and check them."""
         tally = Tally()
-        try:
-            digest, proposals = yield from self.propose(table, tally)
-        except RejectedError as error:
-            return self.left_out(error.reason)
+        digest, proposals = yield from self.propose(table, tally)
         outcomes = yield [self.check(proposal, tally.course) for proposal in proposals]
         checked = list(zip(proposals, outcomes, strict=True))
         return lambda most: (digest, self._kept(checked, tally, most))
 
     def _kept(
         self,
-        checked: Sequence[tuple[Proposal, Checked | RejectedError | ModelError]],
+        checked: Iterable[tuple[Any, Any]],
         tally: Tally,
         most: int | None,
     ) -> Iterator[Pair]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import cycle
 
-from pytest_tablebench.generate.pair import Other, Pair
+from pytest_tablebench.generate.pair import Other, Pair, RejectedError
 from pytest_tablebench.generate.probes import ProbeGenerator
 from pytest_tablebench.generate.question_maker import TableQuestions
 from pytest_tablebench.tables.hierarchy.complexity import complexity
@@ -18,41 +18,26 @@ from pytest_tablebench.tables.hierarchy.rearranged import EXCHANGES, is_kept, tw
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["TwinGenerator", "question_pair", "twins_of"]
-
 
 class TwinGenerator(ProbeGenerator):
     """Makes probes of tables with structure, each for the table and for a twin.
 
-    A table has a twin for each kind of parts that can be exchanged; the twins alternate.
-
-    Arguments:
-        seed: another one gives other twins and probes.
-        per_table: most probes of one table, each asked twice.
-        language: as for `ProbeGenerator`.
+    A table has a twin for each kind of parts that can be exchanged; the twins alternate. Each probe
+    is asked twice.
     """
 
     together = 2
 
-    def __init__(self, *, seed: int = 0, per_table: int = 10, language: str = "auto") -> None:
-        super().__init__(seed=seed, per_table=per_table, language=language)
-
-    def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its questions; None for a table that is left out."""
+    def make(self, table: Table, most: int | None) -> TableQuestions:
+        """Return a digest of the table and its questions. Raises `RejectedError`."""
         if not table.is_structured:
-            self.skip("without merged cells")
-            return None
-        made = super().make(table, most)
-        if made is None:
-            return None
+            raise RejectedError("without merged cells")
+        digest, pairs = super().make(table, most)
         if not is_kept(table, table):
-            self.skip("read differently than written")
-            return None
-        digest, pairs = made
+            raise RejectedError("read differently than written")
         twins = twins_of(table, digest, self._seed)
         if not twins:
-            self.skip("no parts to exchange")
-            return None
+            raise RejectedError("no parts to exchange")
         return digest, self._question_pairs(pairs, twins, complexity(table).band)
 
     def _question_pairs(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,13 +19,11 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.hooks.items import check_of, key_of
 from pytest_tablebench.hooks.keys import CASE_SESSION
+from pytest_tablebench.results.message import CaseMessage
 from pytest_tablebench.running.answer import no_answer_text
 from pytest_tablebench.running.assertions import WrongAnswer
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.util.names import printable, shortened
-
-if TYPE_CHECKING:
-    from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.case import CaseRun
 
 NO_VERDICT = "scored without a verdict: free text needs facts or a judge to be right or wrong"
 

@@ -144,7 +144,6 @@ class ReportingHooks:
             self._record_case(report, message)
 
     def _count_other(self, report: pytest.TestReport) -> None:
-        """Count a report without a case's message."""
         if report.__dict__.pop("tablebench_part", False):
             return  # its test fails with it
         self._others_failed += report.failed
@@ -155,7 +154,6 @@ class ReportingHooks:
                 self.missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
     def _record_case(self, report: pytest.TestReport, message: CaseMessage) -> None:
-        """Record the result of a case, and show the progress."""
         if report.failed:
             report.tablebench_case = message.model, message.case_id  # type: ignore[attr-defined]
         final = str(report.outcome) != "rerun"  # else another attempt follows, and counts instead

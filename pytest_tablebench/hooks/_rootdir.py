@@ -11,17 +11,15 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pytest
 
 from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.secrets import placed_secrets, redact
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-
-if TYPE_CHECKING:
-    import pytest
-
-    from pytest_tablebench.config.settings import Settings
 
 HIDDEN = "***"
 

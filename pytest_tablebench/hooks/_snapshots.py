@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,12 +17,9 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks._escaping import write_lines, write_title
 from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.reports.snapshots import change_kind, change_words, snapshots_report
+from pytest_tablebench.results.message import CaseMessage
 from pytest_tablebench.results.snapshot_comparison import FOLDER, SnapshotComparison
-from pytest_tablebench.session.base import selected_by
-
-if TYPE_CHECKING:
-    from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.session.base import RunKeeper, Session
+from pytest_tablebench.session.base import RunKeeper, Session, selected_by
 
 _FAILURES: pytest.StashKey[SnapshotComparison] = pytest.StashKey()
 

@@ -6,16 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Collection, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_tablebench.hooks._escaping import write_lines, write_title
+from pytest_tablebench.hooks._reporting import ReportingHooks
 from pytest_tablebench.util.names import shortened
 from pytest_tablebench.util.programs import module_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.hooks._reporting import ReportingHooks
 
 NOT_OF_ONE_CASE = frozenset(
     {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScheduling, WorkStealingScheduling
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks._reporting import ReportingHooks
+from pytest_tablebench.session.controller import Controller
 from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.pytest_modes import usage_error
-from pytest_tablebench.session.worker import PROBLEMS
-
-if TYPE_CHECKING:
-    from pytest_tablebench.session.controller import Controller
-    from pytest_tablebench.session.worker import Worker
+from pytest_tablebench.session.worker import PROBLEMS, Worker
 
 
 class LateScheduling:

@@ -80,16 +80,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     metafunc.config.stash[HAS_MARKED] = True
-    name = metafunc.definition.name
-    several = _several(marker)
-    named = len(marker.args) == 0 if several else len(marker.args) == 1
-    well_formed = named and not set(marker.kwargs) - {"threshold", "folders", "benchmark"}
-    if not well_formed or "case" not in metafunc.fixturenames:
+    name, datasets = metafunc.definition.name, _datasets_of(marker)
+    if datasets is None or "case" not in metafunc.fixturenames:
         raise _malformed(name, "a test that takes `case` and `answer`")
-    if several is not None:
-        params, ids = _params_of_several(metafunc.config, name, several)
-    else:
-        params, ids = _params(metafunc.config, str(marker.args[0]), name)
+    params, ids = _params(metafunc.config, name, datasets)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
     _expect_calls(metafunc.config, params)
 
@@ -113,70 +107,50 @@ def _expect_calls(config: pytest.Config, params: list[Any]) -> None:
         config.stash[CASE_SESSION].expect_calls(case.dataset)
 
 
-class _Several(NamedTuple):
-    """A test over several datasets."""
+class _Datasets(NamedTuple):
+    """The datasets of a test: one by its `name`, or several."""
 
     includes: Callable[[Dataset], bool]
     """Whether the test uses a dataset."""
     lenient: tuple[type[Exception], ...]
     """The errors for which a dataset is skipped."""
-    short: Callable[[str], str]
-    """Returns a dataset's name in node ids."""
+    short: Callable[[str], str] = str
+    """Returns a dataset's name in node ids, which have it if there are several."""
+    name: str = ""
     folders: bool = False
     """Whether the datasets are the folders in the data folder."""
 
 
-def _several(marker: pytest.Mark) -> _Several | None:
-    """Return the datasets of a test with `folders` or `benchmark`; None for other tests.
+def _datasets_of(marker: pytest.Mark) -> _Datasets | None:
+    """Return the datasets of a test; None for a malformed marker.
 
     Any unusable folder is skipped. A benchmark's dataset is skipped only if its data is missing,
     or if the run's perturbations leave it without questions.
     """
-    if marker.kwargs.get("folders") is True:
-        return _Several(
+    options, benchmark = marker.kwargs, marker.kwargs.get("benchmark")
+    is_several = options.get("folders") is True or benchmark is not None
+    unknown = set(options) - {"threshold", "folders", "benchmark"}
+    if unknown or len(marker.args) != (not is_several):
+        return None
+    if not is_several:
+        name = str(marker.args[0])
+        return _Datasets(lambda dataset: dataset.name == name, (DataMissing,), name=name)
+    if benchmark is None:
+        return _Datasets(
             lambda dataset: dataset.is_own,
             (TableBenchError,),
             lambda name: slug(name, 20),
             folders=True,
         )
-    benchmark = marker.kwargs.get("benchmark")
-    if benchmark is None:
-        return None
-    return _Several(
+    return _Datasets(
         lambda dataset: dataset.benchmark == benchmark,
         (DataMissing, NothingToAskError),
         lambda name: slug(name.removeprefix(f"{benchmark}_"), 32),
     )
 
 
-def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], list[str]]:
-    try:
-        runner = config.stash[CASE_SESSION].cases.runner
-        if dataset not in runner.registry.datasets:
-            runner.registry.update(config.hook)
-        if dataset not in runner.registry.datasets:
-            raise SettingsError(unknown_name("dataset", dataset, runner.registry.datasets))
-        chosen = runner.settings.datasets
-        if chosen is not None and dataset not in chosen:
-            return [_SKIPPED], ["left-out"]
-        cases, ids = runner.cases(dataset)
-    except DataMissing as error:
-        named = config.stash[CASE_SESSION].settings.datasets is not None
-        if named and not isinstance(error, SmallPoolError):
-            raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-        skipped = pytest.mark.skip(reason=escaped(str(error)))
-        return [pytest.param(dataset, marks=skipped)], ["no-data"]
-    except TableBenchError as error:
-        raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-    if runner.settings.shard is not None and not cases:
-        return [_NONE], ["other-parts"]
-    return list(cases), ids
-
-
-def _params_of_several(
-    config: pytest.Config, test: str, several: _Several
-) -> tuple[list[Any], list[str]]:
-    """Return the cases of several datasets, and their ids, which start with the dataset's name.
+def _params(config: pytest.Config, test: str, datasets: _Datasets) -> tuple[list[Any], list[str]]:
+    """Return the cases of a test and their ids; of several datasets with the dataset's name.
 
     A dataset with a lenient error is skipped, unless an option names it. Datasets with the same
     error share one skipped item.
@@ -185,34 +159,36 @@ def _params_of_several(
     left_out: dict[str, str] = {}
     try:
         runner = config.stash[CASE_SESSION].cases.runner
-        chosen = runner.settings.datasets
-        for name, dataset in runner.registry.datasets.items():
-            if not several.includes(dataset) or (chosen is not None and name not in chosen):
+        registered, chosen = runner.registry.datasets, runner.settings.datasets
+        if datasets.name and datasets.name not in registered:
+            runner.registry.update(config.hook)
+            if datasets.name not in registered:
+                raise SettingsError(unknown_name("dataset", datasets.name, registered))
+        if datasets.name and chosen is not None and datasets.name not in chosen:
+            return [_SKIPPED], ["left-out"]
+        for name, dataset in registered.items():
+            if not datasets.includes(dataset) or (chosen is not None and name not in chosen):
                 continue
             try:
                 cases, ids = runner.cases(name)
-            except several.lenient as error:
-                is_small = isinstance(error, SmallPoolError)
-                if (chosen is not None and not is_small) or (
-                    several.folders and dataset.folder == "."
-                ):
+            except datasets.lenient as error:
+                is_named = chosen is not None and not isinstance(error, SmallPoolError)
+                if is_named or (datasets.folders and dataset.folder == "."):
                     raise  # an option names it
                 runner.missing[name] = str(error)
                 left_out.setdefault(str(error), name)
             else:
-                short = several.short(name)
-                params += [
-                    (case, slug(f"{short}-{node_id}", LONGEST))
-                    for case, node_id in zip(cases, ids, strict=True)
-                ]
-        if several.folders and not params and not left_out:
+                if not datasets.name:
+                    ids = [slug(f"{datasets.short(name)}-{node_id}", LONGEST) for node_id in ids]
+                params += zip(cases, ids, strict=True)
+        if datasets.folders and not params and not left_out:
             _require_questions(config)
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
     alone = not params and len(left_out) == 1
     for why, name in left_out.items():
         skipped = pytest.mark.skip(reason=escaped(why))
-        node_id = "no-data" if alone else f"{several.short(name)}-no-data"
+        node_id = "no-data" if alone else f"{datasets.short(name)}-no-data"
         params.append((pytest.param(name, marks=skipped), node_id))
     params = params or [(_NONE, "no-dataset")]
     return [case for case, _ in params], [node_id for _, node_id in params]

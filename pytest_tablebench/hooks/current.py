@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.hooks._escaping import HarmlessWarnings
+from pytest_tablebench.hooks._reporting import AloneReporting, ReportingHooks
+from pytest_tablebench.hooks._terminal import TerminalHooks
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, SESSION
-
-if TYPE_CHECKING:
-    from pytest_tablebench.hooks._reporting import ReportingHooks
-    from pytest_tablebench.session.alone import Alone
-    from pytest_tablebench.session.base import Session
-    from pytest_tablebench.session.controller import Controller
+from pytest_tablebench.session.alone import Alone
+from pytest_tablebench.session.base import RunKeeper, Session
 
 REPORTS_BETWEEN_TRIMS = 600
 """The number of reports between two trims."""
@@ -79,7 +77,6 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
 
     Raises `SettingsError` for options that cannot work.
     """
-    from pytest_tablebench.hooks._terminal import TerminalHooks
 
     def register() -> None:
         _register(session, in_worker=False)
@@ -90,7 +87,7 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
 
             config.pluginmanager.register(SnapshotHooks(session), "tablebench-snapshots")
 
-    session: Alone | Controller
+    session: RunKeeper
     reporting: ReportingHooks
     if _is_controller(config):
         from pytest_tablebench.hooks._xdist import ControllerHooks, ControllerReporting
@@ -100,9 +97,6 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         config.pluginmanager.register(ControllerHooks(session), "tablebench-xdist")
         reporting = ControllerReporting(session)
     else:
-        from pytest_tablebench.hooks._reporting import AloneReporting
-        from pytest_tablebench.session.alone import Alone
-
         session = Alone(config, settings, register, compare_snapshots)
         config.stash[CASE_SESSION] = session
         reporting = AloneReporting(session)

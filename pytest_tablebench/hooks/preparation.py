@@ -12,17 +12,14 @@ import warnings
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_tablebench.config.option_spelling import singular
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.session.base import Session
 from pytest_tablebench.util.names import known_names
-
-if TYPE_CHECKING:
-    from pytest_tablebench.session.base import Session
 
 
 def check_keys(config: pytest.Config) -> None:

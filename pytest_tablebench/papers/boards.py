@@ -11,8 +11,8 @@ from itertools import combinations, product
 from typing import Any
 
 from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.papers import PAPER_SETTINGS
+from pytest_tablebench.config.reading import Shots
 from pytest_tablebench.documents.formats import percent
 from pytest_tablebench.metrics import corpus_bleu
 from pytest_tablebench.papers._published import (

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.axes import NAMED
-from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.documents import document as doc
 from pytest_tablebench.documents.formats import origins_text, table_of
 from pytest_tablebench.results.score_columns import CELL

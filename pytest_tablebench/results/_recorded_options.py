@@ -8,12 +8,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.axes import SAME_QUESTION
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.papers import PrintedPrompts
+from pytest_tablebench.config.reading import Shots
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.config.settings import Settings
 
 
 def option_entries(settings: Settings) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from pytest_tablebench.datasets import ReplyForm
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import (
     METRIC,
     PAID_WITHOUT_ANSWER,
@@ -20,7 +22,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
-from pytest_tablebench.models import Reply
+from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.answer import (
     answer_of,
     replaced_facts,
@@ -30,18 +32,11 @@ from pytest_tablebench.running.answer import (
     turns_of,
     unanswered,
 )
+from pytest_tablebench.running.case import CaseRun
 from pytest_tablebench.running.prompt_reading import PromptReading
-from pytest_tablebench.running.requests import of_metric, request_of, whole_messages
+from pytest_tablebench.running.requests import Route, of_metric, request_of, whole_messages
 from pytest_tablebench.running.scorer import Scorer, not_judged
-from pytest_tablebench.strategies import Said, asked_about, named_strategy
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets import ReplyForm
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Request
-    from pytest_tablebench.running.case import CaseRun
-    from pytest_tablebench.running.requests import Route
-    from pytest_tablebench.strategies import Strategy, Task
+from pytest_tablebench.strategies import Said, Strategy, Task, asked_about, named_strategy
 
 Value = TypeVar("Value")
 
@@ -209,7 +204,7 @@ class ConversationDriver:
         steps = run.judging if run.judged else run.steps
         if isinstance(step, Ask):
             is_prompt_cut = run.is_prompt_cut and not run.judged
-            facts = replace(facts, limit=run.reply_limit, is_prompt_cut=is_prompt_cut)
+            facts = replace(facts, reply_limit=run.reply_limit, is_prompt_cut=is_prompt_cut)
             steps += [replaced_facts(step, *replaced) for replaced in run.replaced]
         if not run.judged:
             run.turns += turns_of(step, outcome, first=not steps_done(run.steps))

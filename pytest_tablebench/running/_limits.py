@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pytest_tablebench.config.parameters import REPLY_LIMITS
 from pytest_tablebench.models import Reply, Request, Resolution
-
-if TYPE_CHECKING:
-    from pytest_tablebench.store import Store
+from pytest_tablebench.store import Store
 
 Use = Literal["stored", "first", "thinking", "cut"]
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors import Work
+from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
-from pytest_tablebench.running._limits import limit_of, reply_within_limits
+from pytest_tablebench.results import MediaFolder
+from pytest_tablebench.running._limits import Use, limit_of, reply_within_limits
+from pytest_tablebench.running.requests import Route
 from pytest_tablebench.serializers.content import Image, images_of
-
-if TYPE_CHECKING:
-    from pytest_tablebench.executors import Executor, Outcome
-    from pytest_tablebench.results import MediaFolder
-    from pytest_tablebench.running._limits import Use
-    from pytest_tablebench.running.requests import Route
-    from pytest_tablebench.store import Store
+from pytest_tablebench.store import Store
 
 PROGRAMS = "programs"
 """The lane of programs, and of answers that are scored in other processes."""

@@ -6,14 +6,11 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.errors import StoreError
 from pytest_tablebench.models import LiteLLMModel, Resolution, litellm_version
-
-if TYPE_CHECKING:
-    from pytest_tablebench.store import Store
-
+from pytest_tablebench.store import Store
 
 _LATER = frozenset({"reasons", "deprecation_date"})
 """Facts that older versions of this package did not store."""

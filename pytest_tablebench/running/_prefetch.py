@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import (
     ENGINE,
     MODEL_STOPPED,
@@ -26,14 +27,11 @@ from pytest_tablebench.executors import Executor, Outcome
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
+from pytest_tablebench.running._conversation import ConversationDriver
 from pytest_tablebench.running._limits import is_cut
 from pytest_tablebench.running._lookup import Exchange, StepLookup
 from pytest_tablebench.running.answer import picture_of
 from pytest_tablebench.running.case import CaseRun
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.running._conversation import ConversationDriver
 
 
 @dataclass

@@ -6,11 +6,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from pytest_tablebench.datasets import asked_dataset, cluster_of
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import (
+    AnswerPlace,
+    AskedDataset,
+    Example,
+    PromptParts,
+    Source,
+    asked_dataset,
+    cluster_of,
+)
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber, table_perturber
 from pytest_tablebench.running.scorer import asked_by
@@ -31,14 +41,9 @@ from pytest_tablebench.strategies import (
     named_strategy,
     published_turns,
 )
+from pytest_tablebench.strategies.base import Show
 from pytest_tablebench.tables.perturbations import parse_perturbation
 from pytest_tablebench.tables.table import Table
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import AnswerPlace, AskedDataset, Example, PromptParts, Source
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.strategies.base import Show
 
 Made = TypeVar("Made")
 

@@ -48,14 +48,14 @@ class StepFacts:
         digest: of the reply's whole text or the program, as in records.
         outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
         model: the model called, if it is not the model under test.
-        seconds, prompt_tokens, completion_tokens, cost_usd: None if unknown or not applicable.
+        latency_s, prompt_tokens, completion_tokens, cost_usd: None if unknown or not applicable.
         from_store: whether the outcome was stored before.
         stored_at: when a stored reply was written, as ISO 8601 in UTC.
         cut: whether a reply was too long to be kept whole.
         text: the reply of a judge, which a run keeps only here.
         picture: the file in `media/` with the picture that a program drew.
         reasoning_tokens: the part of `completion_tokens` spent on thinking.
-        limit: the token limit of a reply.
+        reply_limit: the token limit of a reply.
         is_replaced: whether a reply was cut off and requested again with a higher limit.
         is_prompt_cut: whether the prompt was cut to the model's context.
         facts: values that the strategy read from the reply.
@@ -66,7 +66,7 @@ class StepFacts:
     digest: str
     outcome: str | None
     model: str | None = None
-    seconds: float | None = None
+    latency_s: float | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
@@ -75,10 +75,10 @@ class StepFacts:
     cut: bool = False
     text: str | None = None
     picture: str | None = None
-    record_key: str = ""
+    key: str = ""
     """Identifies the step in records, whatever the endpoint and the parameters."""
     reasoning_tokens: int | None = None
-    limit: int | None = None
+    reply_limit: int | None = None
     is_replaced: bool = False
     is_prompt_cut: bool = False
     facts: Mapping[str, Any] | None = None
@@ -164,10 +164,10 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
             "execute",
             digest_of(step.program if isinstance(step, Execute) else ""),
             outcome.outcome,
-            seconds=outcome.seconds,
+            latency_s=outcome.seconds,
             from_store=outcome.from_store,
             picture=None if (drawn := picture_of(outcome)) is None else drawn.file_name,
-            record_key=step.key()[:16] if isinstance(step, Execute) else "",
+            key=step.key()[:16] if isinstance(step, Execute) else "",
         )
     return StepFacts(
         "ask",
@@ -182,14 +182,14 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
         outcome.stored_at,
         outcome.cut,
         reasoning_tokens=outcome.reasoning_tokens,
-        record_key=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
+        key=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
         served=served_name(outcome.served_model, outcome.served_by, outcome.fingerprint),
     )
 
 
 def replaced_facts(step: Step, request: Request, reply: Reply) -> StepFacts:
     """Return the facts of a reply that was cut off and requested again."""
-    return replace(step_facts(step, reply), limit=limit_of(request.params), is_replaced=True)
+    return replace(step_facts(step, reply), reply_limit=limit_of(request.params), is_replaced=True)
 
 
 def steps_done(steps: Sequence[StepFacts]) -> int:
@@ -197,28 +197,19 @@ def steps_done(steps: Sequence[StepFacts]) -> int:
     return sum(not step.is_replaced for step in steps)
 
 
+_RECORDED = (
+    *("kind", "key", "digest", "outcome", "model", "latency_s"),
+    *("prompt_tokens", "completion_tokens", "cost_usd", "from_store"),
+)
+_IF_KNOWN = ("reasoning_tokens", "reply_limit", "picture", "text", "facts")
+"""The fields of a step in a record: always, and if they are not None."""
+
+
 def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     """Return the steps for a record; none if there is only one."""
     return tuple(
-        {
-            "kind": step.kind,
-            "key": step.record_key,
-            "digest": step.digest,
-            "outcome": step.outcome,
-            "model": step.model,
-            "latency_s": step.seconds,
-            "prompt_tokens": step.prompt_tokens,
-            "completion_tokens": step.completion_tokens,
-            "cost_usd": step.cost_usd,
-            "from_store": step.from_store,
-            **(
-                {} if step.reasoning_tokens is None else {"reasoning_tokens": step.reasoning_tokens}
-            ),
-            **({} if step.limit is None else {"reply_limit": step.limit}),
-            **({} if step.picture is None else {"picture": step.picture}),
-            **({} if step.text is None else {"text": step.text}),
-            **({} if step.facts is None else {"facts": dict(step.facts)}),
-        }
+        {name: getattr(step, name) for name in _RECORDED}
+        | {name: value for name in _IF_KNOWN if (value := getattr(step, name)) is not None}
         for step in (steps if len(steps) > 1 else ())
     )
 
@@ -243,11 +234,11 @@ def answer_of(
         parts=answer.parts,
         turns=_all_turns(answer, turns),
         calls=sum(not step.from_store for step in calls),
-        latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
+        latency_s=_total([step.latency_s for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in calls]),
         completion_tokens=_total([step.completion_tokens for step in calls]),
         reasoning_tokens=_total([n for step in calls if (n := step.reasoning_tokens) is not None]),
-        reply_limit=kept[-1].limit if kept else None,
+        reply_limit=kept[-1].reply_limit if kept else None,
         cost_usd=_total([step.cost_usd for step in calls]),
         served=next((step.served for step in reversed(calls) if step.served), None),
         from_store=all(step.from_store for step in calls),

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
+from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.local import Engine, EngineConfig
 from pytest_tablebench.generate.pair import RejectedError
+from pytest_tablebench.generate.question_maker import Conversation, Value
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import SYSTEM, Reply, Request, as_read
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._lookup import PROGRAMS, Exchange, StepLookup
-from pytest_tablebench.running.pricing import AskPlan, Spent, price
+from pytest_tablebench.running.pricing import AskPlan, Spent, prompt_of, tokens_and_price
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.requests import request_of, without_system
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.executors import Outcome, Work
-    from pytest_tablebench.generate.question_maker import Conversation, Value
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.record import Record
-    from pytest_tablebench.running.requests import Route
-    from pytest_tablebench.store.shared import SharedStores
+from pytest_tablebench.running.requests import Route, request_of, without_system
+from pytest_tablebench.store.shared import SharedStores
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 """A reply contains several questions with answers, so it may be longer than an answer."""
@@ -84,7 +79,8 @@ class _PlannedRequests:
         hits = list(self.hits.values()).count(model)
         if not missing:
             return AskPlan(model, hits, hits, 0, 0, 0.0)
-        figures = price(models, model, models.facts_about(model), missing)
+        prompts, facts = list(map(prompt_of, missing)), models.facts_about(model)
+        figures = tokens_and_price(models, model, facts, prompts, len(missing))
         names = "prompt_tokens", "completion_tokens", "cost_usd"
         return AskPlan(model, len(missing) + hits, hits, *(figures[name] for name in names))
 

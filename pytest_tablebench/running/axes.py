@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.axes import DIRECT, MODES, TEXT
-from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.papers import FLAG
+from pytest_tablebench.config.reading import Shots
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import USUAL_PARAMS
+from pytest_tablebench.config.settings import USUAL_PARAMS, Settings
 from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, NO_TABLE
-from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.serializers import PICTURES
+from pytest_tablebench.errors import SettingsError, UnknownNameError, errors_of
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.serializers import PICTURES, Serializer
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.serializers import Serializer
 
 DECLARED = "declared"
 """The origin of a value that the dataset declares and no option sets."""
@@ -43,7 +39,6 @@ class Axes:
         self._registry = registry
         self._known: dict[str, Defaults] = {}
         self._given: dict[str, str] = {}
-        self._preserving: dict[str, bool] = {}
 
     def defaults(self, dataset: str) -> Defaults:
         """Return the settings of a dataset: the options', else its own, else the defaults.
@@ -234,10 +229,8 @@ class Axes:
 
     def preserves_meaning(self, perturbation: str) -> bool:
         """Return whether questions keep their meaning after a perturbation."""
-        if perturbation not in self._preserving:
-            function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
-            self._preserving[perturbation] = bool(getattr(function, "preserves_meaning", True))
-        return self._preserving[perturbation]
+        function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
+        return bool(getattr(function, "preserves_meaning", True))
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for `run.json`."""
@@ -282,23 +275,17 @@ class Axes:
             check_names("dataset", named, registry.datasets, "--bench-shots")
         check_names("serializer", settings.serializers, registry.serializers, "--bench-serializer")
         for text in settings.strategies or ():
-            try:
+            with errors_of("--bench-strategy"):
                 named_strategy(text, registry.strategies)
-            except SettingsError as error:
-                raise type(error)(f"--bench-strategy: {error}") from None
         self._check_modalities()
         for text in settings.perturbations or ():
-            try:
+            with errors_of("--bench-perturbation", TypeError):
                 self._check_perturbation(text)
-            except UnknownNameError as error:
-                raise UnknownNameError(f"--bench-perturbation: {error}") from None
-            except (SettingsError, TypeError) as error:
-                raise SettingsError(f"--bench-perturbation: {error}") from None
 
     def check_declared(self, name: str) -> None:
         """Raise `SettingsError` if a dataset cannot be run with its settings."""
         defaults, registry = self.defaults(name), self._registry
-        try:
+        with errors_of(f"dataset {name!r}", TypeError):
             check_names("serializer", defaults.serializers, registry.serializers)
             for strategy in defaults.strategy:
                 named_strategy(strategy, registry.strategies)
@@ -306,8 +293,6 @@ class Axes:
             for perturbation in defaults.perturbations:
                 self._check_perturbation(perturbation)
             self._check_shown(defaults)
-        except (SettingsError, TypeError) as error:
-            raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_shown(self, defaults: Defaults) -> None:
         usable_by_serializer = self._usable_modalities(defaults.serializers, defaults.modality)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import AskedDataset, Dataset, Example
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import (
     SKIPPED,
     DataError,
@@ -18,27 +21,18 @@ from pytest_tablebench.errors import (
     TableBenchError,
     described,
 )
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Grade, Step
+from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.results import Outcome, Record, outcome_of_score
 from pytest_tablebench.results.message import Finding, with_checks
 from pytest_tablebench.results.record import ASSERTION, reaches
-from pytest_tablebench.running.answer import no_answer_reason, step_records
-from pytest_tablebench.running.scorer import score_fields, score_flags
+from pytest_tablebench.running.answer import Answer, StepFacts, Turn, no_answer_reason, step_records
+from pytest_tablebench.running.axes import Axes
+from pytest_tablebench.running.correcting import Correcting
+from pytest_tablebench.running.scorer import Scorer, score_fields, score_flags
 from pytest_tablebench.serializers.content import Content, digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import AskedDataset, Dataset, Example
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.metrics import Score
-    from pytest_tablebench.metrics.steps import Grade, Step
-    from pytest_tablebench.models import Reply, Request
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running.answer import Answer, StepFacts, Turn
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.correcting import Correcting
-    from pytest_tablebench.running.scorer import Scorer
 
 _SPENT = ("prompt_tokens", "completion_tokens", "cost_usd")
 _OF_ANSWER = (*_SPENT, "latency_s", "reasoning_tokens", "reply_limit", "served", "from_store")

@@ -7,27 +7,28 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_tablebench.datasets import row_digest
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source, row_digest
 from pytest_tablebench.datasets.answers import NotCorrectableError, with_answers
-from pytest_tablebench.errors import DataError, SettingsError, TableBenchError, TableError
-from pytest_tablebench.results.corrections import Corrections, read_corrections
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import (
+    DataError,
+    SettingsError,
+    TableBenchError,
+    TableError,
+    errors_of,
+)
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.results.corrections import Correction, Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record, reaches
 from pytest_tablebench.running.perturbing import scored_example
-from pytest_tablebench.running.scorer import converses
+from pytest_tablebench.running.scorer import Scorer, converses
 from pytest_tablebench.strategies import PARSED
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import shortened
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.metrics import Score
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.corrections import Correction
-    from pytest_tablebench.running.scorer import Scorer
 
 FLAG = "--bench-corrections"
 
@@ -50,10 +51,8 @@ class CorrectionFile:
 
     def read(self) -> Corrections:
         """Read the file. Raises `SettingsError` that names the option or the folder."""
-        try:
+        with errors_of(self.origin):
             corrections = read_corrections(self.path)
-        except SettingsError as error:
-            raise SettingsError(f"{self.origin}: {error}") from None
         if self.dataset is None:
             return corrections
         items = [item for item in corrections.by_example.values() if item.dataset == self.dataset]
@@ -76,10 +75,8 @@ def folder_file(dataset: Dataset, folder: Path) -> CorrectionFile | None:
 
     prefix = "" if dataset.folder == "." else f"{dataset.folder}/"
     location = f"{prefix}tablebench.toml, corrections"
-    try:
+    with errors_of(location, DataError):
         path = FolderTables(folder).path(dataset.corrections)
-    except DataError as error:
-        raise SettingsError(f"{location}: {error}") from None
     return CorrectionFile(path, f"{prefix}{dataset.corrections}", location, dataset.name)
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
+from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._limits import stored
 from pytest_tablebench.running.requests import of_metric, request_of
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Example
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Reply, Request
-    from pytest_tablebench.running.runner import Runner
-    from pytest_tablebench.store import Store
+from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.store import Store
 
 
 class JudgeQuestions:

@@ -21,16 +21,8 @@ ITEMS = " | "
 """Between the items of an answer and the cells of a column in a CSV file."""
 
 VERDICTS: Mapping[str, bool] = {
-    "right": True,
-    "true": True,
-    "yes": True,
-    "1": True,
-    "not wrong": True,
-    "wrong": False,
-    "false": False,
-    "no": False,
-    "0": False,
-    "not right": False,
+    **dict.fromkeys(("right", "true", "yes", "1", "not wrong"), True),
+    **dict.fromkeys(("wrong", "false", "no", "0", "not right"), False),
 }
 """What people may write as their verdict."""
 

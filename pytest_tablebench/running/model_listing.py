@@ -110,12 +110,7 @@ def list_models(
 
 
 def facts_of(name: str, kept: Mapping[str, Mapping[str, Any]]) -> tuple[Resolution | None, str]:
-    """Return the facts about a model, or why there are none.
-
-    Arguments:
-        name: as the user wrote it.
-        kept: the newest facts in a store, by model.
-    """
+    """Return the facts about a model, or why there are none; `kept` are a store's, by model."""
     if name.startswith(("tablebench/", "gguf:")):
         return None, BUILT_IN
     stored = kept.get(name)

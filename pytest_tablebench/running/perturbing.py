@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pytest_tablebench.datasets import Example, Pool
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.perturbations import (
     Perturbation,
@@ -13,13 +13,8 @@ from pytest_tablebench.tables.perturbations import (
     parse_perturbation,
     takes_questions,
 )
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytest_tablebench.datasets import Example, Pool
-    from pytest_tablebench.tables.table import Table
 
 
 def example_perturber(

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.parameters import by_effort
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import PAID_WITHOUT_ANSWER, ModelError, SettingsError
-from pytest_tablebench.metrics.steps import Execute
+from pytest_tablebench.metrics.steps import Execute, Step
+from pytest_tablebench.models import Reply, Resolution
 from pytest_tablebench.models.litellm_facts import may_be_direct
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.running._limits import stored
+from pytest_tablebench.running.judge_plan import JudgeQuestions
 from pytest_tablebench.running.pricing import Prompt, cost_of, prompt_of, tokens_and_price
-from pytest_tablebench.strategies import rounds_of
+from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.strategies import Task, rounds_of
 from pytest_tablebench.util.names import counted
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.metrics.steps import Step
-    from pytest_tablebench.models import Reply, Resolution
-    from pytest_tablebench.running.judge_plan import JudgeQuestions
-    from pytest_tablebench.running.runner import Runner
-    from pytest_tablebench.strategies import Task
 
 EXACT_UP_TO = 400
 """Largest number of cases for which all prompts are made; for more, only a sample."""

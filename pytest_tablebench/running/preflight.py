@@ -8,36 +8,32 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.axes import TEXT
 from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.parameters import NONE, effort_params
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
 from pytest_tablebench.datasets.folder import FolderDataset
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError, errors_of
 from pytest_tablebench.executors import Work
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.typed_answer import KINDS
-from pytest_tablebench.models import GGUFModel, Reply, Request
+from pytest_tablebench.models import GGUFModel, Reply, Request, Resolution
 from pytest_tablebench.models.gguf import PREFIX
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._limits import stored
-from pytest_tablebench.running.axes import check_names
+from pytest_tablebench.running.axes import Axes, check_names
 from pytest_tablebench.running.correcting import CorrectionFile
+from pytest_tablebench.running.provider_pool import ProviderPool
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.running.scorer import asked_by
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, shortened, unknown_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.models import Resolution
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.provider_pool import ProviderPool
-    from pytest_tablebench.running.runner import Runner
 
 
 def check_settings(
@@ -63,10 +59,8 @@ def check_settings(
         if not model.startswith(("tablebench/", PREFIX)):
             continue
         flag = "--bench-model" if model in settings.models else "--bench-judge"
-        try:
+        with errors_of(flag):
             provider = models.provider(model)  # reports a wrong name or file now
-        except SettingsError as error:
-            raise SettingsError(f"{flag}: {error}") from None
         if isinstance(provider, GGUFModel) and settings.executor != "local":
             raise SettingsError(
                 f"{flag}: {model} is served only on this machine; leave out "
@@ -352,21 +346,18 @@ def _compared(before: Reply, now: Reply) -> dict[str, Any]:
         for field, name in _IDENTITY.items()
         if (old := getattr(before, field)) is not None and (new := getattr(now, field)) is not None
     }
-    if not pairs:
-        return {
-            "same": None,
-            "text": "the server does not name what answers, so another model behind the name is "
-            "not noticed; --bench-max-age asks again",
-        }
     changes = [
         f"{name} {shortened(new, 80)} instead of {shortened(old, 80)}"
         for name, (old, new) in pairs.items()
         if old != new
     ]
-    if changes:
-        return {
-            "same": False,
-            "text": f"the server has changed since the stored answers: {', '.join(changes)}",
-        }
     same = " and ".join(f"{name} {shortened(new, 80)}" for name, (_, new) in pairs.items())
-    return {"same": True, "text": f"a call shows the same {same} as when they were stored"}
+    text = f"a call shows the same {same} as when they were stored"
+    if changes:
+        text = f"the server has changed since the stored answers: {', '.join(changes)}"
+    elif not pairs:
+        text = (
+            "the server does not name what answers, so another model behind the name is not "
+            "noticed; --bench-max-age asks again"
+        )
+    return {"same": not changes if pairs else None, "text": text}

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
-from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.models import Reply, Request, Resolution, picture_size, picture_tokens
 from pytest_tablebench.running._limits import limit_of
+from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.serializers.content import images_of
-
-if TYPE_CHECKING:
-    from pytest_tablebench.models import Reply, Request, Resolution
-    from pytest_tablebench.running.provider_pool import ProviderPool
 
 COUNTED = 40
 """Prompts whose tokens are counted; other counts are estimated from lengths."""
@@ -44,13 +41,6 @@ def prompt_of(request: Request) -> Prompt:
         limit,
         tuple(picture_size(image) for content in contents for image in images_of(content)),
     )
-
-
-def price(
-    models: ProviderPool, model: str, facts: Resolution | None, requests: Sequence[Request]
-) -> dict[str, Any]:
-    """Return tokens and price of at least one request, as fields of `ModelPlan`."""
-    return tokens_and_price(models, model, facts, list(map(prompt_of, requests)), len(requests))
 
 
 def tokens_and_price(

@@ -6,34 +6,30 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.addresses import endpoint, key_fault
 from pytest_tablebench.config.parameters import BUDGET, EFFORT, WINDOW, effort_params, is_ollama
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
+from pytest_tablebench.executors import Executor
 from pytest_tablebench.executors.in_process import InProcessExecutor
-from pytest_tablebench.executors.local import LaneConfig, LocalExecutor, reference_of
+from pytest_tablebench.executors.local import Address, LaneConfig, LocalExecutor, reference_of
+from pytest_tablebench.executors.local.providers import Reference
 from pytest_tablebench.models import (
     RENAMED,
     SYSTEM,
     GGUFModel,
     LiteLLMModel,
+    Provider,
     Resolution,
 )
-from pytest_tablebench.running._limits import limit_of, limits_of, room_for
+from pytest_tablebench.registry import Registry
+from pytest_tablebench.running._limits import Limit, limit_of, limits_of, room_for
 from pytest_tablebench.running._model_facts import Refusals, Resolutions
 from pytest_tablebench.running.requests import RESERVED_TOKENS, Route
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.executors import Executor
-    from pytest_tablebench.executors.local import Address
-    from pytest_tablebench.executors.local.providers import Reference
-    from pytest_tablebench.models import Provider
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.running._limits import Limit
-    from pytest_tablebench.store import Store
+from pytest_tablebench.store import Store
 
 
 class ProviderPool:

@@ -288,12 +288,8 @@ def judge_client(
 ) -> ModelClient:
     """Return what looks the replies of a judge up, and asks a new judge for the missing ones.
 
-    Arguments:
-        run: the facts of the run: its judge, parameters and store.
-        registry: the providers.
-        judge: the new judge; None: the run's own, whose stored replies only are used.
-        api_base: the address of the new judge; None: the default.
-        max_cost: US dollars after which the new judge is not called any more.
+    Without a `judge` it is the run's own, whose stored replies only are used. `api_base` and
+    `max_cost` apply to a new judge.
     """
     kept = kept_store(run.store)
     if judge is None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.datasets import cluster_of, open_dataset
+from pytest_tablebench.datasets import AskedDataset, Example, Source, cluster_of, open_dataset
 from pytest_tablebench.errors import (
     CUT_OFF,
     EMPTY,
@@ -22,6 +22,7 @@ from pytest_tablebench.errors import (
     SettingsError,
 )
 from pytest_tablebench.generate.question_maker import Conversation, values_of
+from pytest_tablebench.metrics import Judgement, Score
 from pytest_tablebench.metrics.steps import Ask, Step
 from pytest_tablebench.metrics.unclear import BY_JUDGE
 from pytest_tablebench.models import Reply
@@ -44,10 +45,6 @@ from pytest_tablebench.running.scorer import Scorer, not_judged, relayed, score_
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.strategies import texts_of
 from pytest_tablebench.util.names import shortened
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets import AskedDataset, Example, Source
-    from pytest_tablebench.metrics import Judgement, Score
 
 _EMPTY_REPLIES = frozenset({CUT_OFF, EMPTY, THOUGHTS_ALONE})
 """The reasons of complete records without an answer that `reference` scores."""

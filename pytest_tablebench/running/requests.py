@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Message, Request
+from pytest_tablebench.results import Record
+from pytest_tablebench.running._limits import Limit
 from pytest_tablebench.serializers.content import digest_of, text_of
 from pytest_tablebench.util.tokens import first_tokens
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.results import Record
-    from pytest_tablebench.running._limits import Limit
 
 PROMPT_CUT = "prompt_cut"
 """The flag of a case with a prompt that was cut to the model's context."""

@@ -8,11 +8,11 @@ from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import open_dataset
+from pytest_tablebench.datasets import Example, Source, open_dataset
 from pytest_tablebench.datasets.case import Case, cross
 from pytest_tablebench.errors import (
     DataError,
@@ -21,6 +21,7 @@ from pytest_tablebench.errors import (
     SmallPoolError,
     described,
 )
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.running._conversation import ConversationDriver, Conversations
 from pytest_tablebench.running._lookup import PictureKeeper, StepLookup
 from pytest_tablebench.running._prefetch import PrefetchWindow
@@ -32,10 +33,6 @@ from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.requests import metric_params, of_metric, prompt_digest
 from pytest_tablebench.running.scorer import Scorer, asked_by
 from pytest_tablebench.util.names import counted
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Example, Source
-    from pytest_tablebench.registry import Registry
 
 
 class Runner:

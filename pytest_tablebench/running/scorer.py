@@ -9,11 +9,12 @@ import inspect
 import pickle
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.config.secrets import redact
-from pytest_tablebench.datasets import AskedDataset, asked_dataset
+from pytest_tablebench.datasets import AskedDataset, Dataset, Example, asked_dataset
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import (
     METRIC,
     MetricError,
@@ -28,16 +29,12 @@ from pytest_tablebench.metrics.unclear import decision
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.record import UNCLEAR
 from pytest_tablebench.running.answer import SHOWN
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import answer_place, texts_of
 from pytest_tablebench.util.names import unknown_name
-
-if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Dataset, Example
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.results import Record
 
 MEMORY = "memory"
 """The part of a score that is the score by the answer before the perturbation."""

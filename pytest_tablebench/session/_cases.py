@@ -11,10 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.claims.gate_names import check_subjects, check_tests
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results import MediaFolder
+from pytest_tablebench.running.preflight import check_datasets, check_replay, check_threshold
 from pytest_tablebench.running.requests import of_metric
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session._messages import EngineNeeds
@@ -211,9 +213,6 @@ class Cases:
 
         `thresholds` contains the thresholds of markers, by test.
         """
-        from pytest_tablebench.claims.gate_names import check_tests
-        from pytest_tablebench.running.preflight import check_replay, check_threshold
-
         for location, value in thresholds.items():
             check_threshold(location, value)
         datasets = self.selection.datasets()
@@ -229,9 +228,6 @@ class Cases:
 
         This reads the data files, so only one process of a run does it.
         """
-        from pytest_tablebench.claims.gate_names import check_subjects
-        from pytest_tablebench.running.preflight import check_datasets
-
         check_datasets(self.runner, self.selection.datasets())
         if self.runner.correcting is not None:
             self.runner.correcting.check(self.selection.cases)

@@ -109,7 +109,6 @@ def _check_batches(cases: Cases, planned: Iterable[str]) -> None:
 
 
 def _check_price_of_judge(cases: Cases) -> None:
-    """Raise `SettingsError` if the judge's price is unknown."""
     models, judge = cases.runner.models, str(cases.settings.judge)
     if judge not in models.engine_models():
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_tablebench.claims.compare import compare_runs
 from pytest_tablebench.claims.differences import check_alike, latest_run
@@ -21,52 +20,52 @@ from pytest_tablebench.claims.gates import (
 )
 from pytest_tablebench.claims.verdict import RunVerdict, judge_run
 from pytest_tablebench.config.axes import SAME_QUESTION
-from pytest_tablebench.errors import SettingsError, TableBenchError
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.errors import SettingsError, TableBenchError, errors_of
+from pytest_tablebench.registry import Registry
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.results.labels import read_labels
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.run import Run, load_run
 from pytest_tablebench.results.run_facts import RunFacts
+from pytest_tablebench.results.writer import RunWriter
+from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.correcting import has_corrections
-
-if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.record import Record
-    from pytest_tablebench.results.writer import RunWriter
-    from pytest_tablebench.running.axes import Axes
 
 HINT = "Add --bench-allow-unlike to compare them anyway"
 
 
 class Verdicts:
-    """Judges the runs of one session. Raises `SettingsError` for unusable gates."""
+    """Judges the runs of one session. Raises `SettingsError` for unusable gates or baselines.
 
-    def __init__(self, settings: Settings, registry: Registry, axes: Axes) -> None:
+    `reads_baseline`: whether to look for its records too, which one process of a run does.
+    """
+
+    def __init__(
+        self, settings: Settings, registry: Registry, axes: Axes, *, reads_baseline: bool = False
+    ) -> None:
         self.settings = settings
         self._registry = registry
         self._axes = axes
         self.not_judged: list[str] = []
         """Gates of a configuration file whose scope is unknown in this session."""
-        try:
+        with errors_of("--bench-gate"):
             self._gates = parse_gates(settings.gates)
             self._check_corrected(registry.datasets)
-        except SettingsError as error:
-            raise SettingsError(f"--bench-gate: {error}") from None
-        if settings.baseline is not None:
-            try:
-                read_facts(settings.baseline)
-            except SettingsError as error:
-                raise SettingsError(f"--bench-baseline: {error}") from None
-        else:
             gate = gate_without_baseline(self._gates)
-            if gate is not None:
-                raise SettingsError(f"--bench-gate: {baseline_needed(gate)}")
+            if settings.baseline is None and gate is not None:
+                raise SettingsError(baseline_needed(gate))
+        if settings.baseline is not None:
+            with errors_of("--bench-baseline"):
+                read_facts(settings.baseline)
+                if reads_baseline and not sum(1 for _ in read_records(settings.baseline)):
+                    raise SettingsError(
+                        f"{settings.baseline} has no recorded case, so there is nothing to compare"
+                    )
         if settings.labels is not None:
-            try:
+            with errors_of("--bench-labels"):
                 read_labels(settings.labels)
-            except SettingsError as error:
-                raise SettingsError(f"--bench-labels: {error}") from None
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate")
         if settings.stop_rule is not None and any(gate.corrected for gate in self._gates):
@@ -104,11 +103,9 @@ class Verdicts:
         if lenient:
             names = {*self._registry.datasets, *benchmarks, "all", "run"}
             self.leave_out(gate.text for gate in self._gates if gate.scope not in names)
-        try:
+        with errors_of("--bench-gate"):
             datasets = self._registry.datasets
             check_gates(self._gates, datasets, benchmarks, self._axes.grid(datasets))
-        except SettingsError as error:
-            raise type(error)(f"--bench-gate: {error}") from None
 
     def leave_out(self, texts: Iterable[str]) -> None:
         """Exclude these gates from the verdict."""
@@ -304,12 +301,3 @@ def check_overlay(gates: Iterable[Gate], before: RunFacts, run: RunFacts) -> Non
             f"--bench-gate {gate.text!r}: the baseline has other corrections of "
             f"the gold, or none; `tablebench rejudge` gives it this run's"
         )
-
-
-def check_recorded(baseline: Path) -> None:
-    """Raise `SettingsError` for a baseline that has no readable records."""
-    try:
-        if not sum(1 for _ in read_records(baseline)):
-            raise SettingsError(f"{baseline} has no recorded case, so there is nothing to compare")
-    except SettingsError as error:
-        raise SettingsError(f"--bench-baseline: {error}") from None

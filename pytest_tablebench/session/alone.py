@@ -91,9 +91,3 @@ class Alone(CaseRunner, RunKeeper):
     def count_examples(self, dataset: str, most: int) -> int:
         """Return the number of examples of a dataset, at most `most`."""
         return len(self.cases.runner.source(dataset).example_ids(most))
-
-    def close(self) -> None:
-        """Close the store and shared stores, and end the engine's calls."""
-        if "cases" in vars(self):  # else a name is registered twice
-            self.models.close()
-        super().close()

@@ -48,6 +48,8 @@ class Session:
     `on_first_use` is called once, when the session first uses this plugin.
     """
 
+    _keeps_run = False
+
     def __init__(
         self, config: pytest.Config, settings: Settings, on_first_use: Callable[[], None]
     ) -> None:
@@ -75,20 +77,29 @@ class Session:
 
         return Registry.from_hooks(self.config.hook, data=self.settings.data_folder())
 
-    @property
+    @cached_property
     def axes(self) -> Axes:
         """The axes of the run."""
-        raise NotImplementedError
+        from pytest_tablebench.running.axes import Axes
 
-    @property
+        return Axes(self.settings, self.registry)
+
+    @cached_property
     def models(self) -> ProviderPool:
         """The models that the settings name."""
-        raise NotImplementedError
+        from pytest_tablebench.running.provider_pool import ProviderPool
+
+        return ProviderPool(self.settings, self.registry)
+
+    @property
+    def _has_models(self) -> bool:
+        """Whether models may be open; if a name is registered twice, they cannot be made."""
+        return not {"models", "cases"}.isdisjoint(vars(self))
 
     @property
     def problems(self) -> list[str]:
         """Warnings of this process, such as skipped damaged lines of stores; only grows."""
-        return [*self.models.store_problems, *self.notices.texts]
+        return [*(self.models.store_problems if self._has_models else ()), *self.notices.texts]
 
     def make_verdicts(self) -> Verdicts | None:
         """Return the evaluator of gates and baseline, made on first use; None without them.
@@ -99,14 +110,10 @@ class Session:
         if self.verdicts is None and (settings.gates or settings.baseline or settings.stop_rule):
             from pytest_tablebench.session._verdict import Verdicts
 
-            verdicts = Verdicts(settings, self.registry, self.axes)
-            if settings.baseline is not None:
-                self._check_records(settings.baseline)
-            self.verdicts = verdicts
+            self.verdicts = Verdicts(
+                settings, self.registry, self.axes, reads_baseline=self._keeps_run
+            )
         return self.verdicts
-
-    def _check_records(self, baseline: Path) -> None:
-        """Raise `SettingsError` if the baseline cannot be read. Only run keepers check."""
 
     def check_names(self, lenient: Collection[str] = ()) -> None:
         """Raise `SettingsError` for a name in the options that is not registered.
@@ -122,6 +129,8 @@ class Session:
 
     def close(self) -> None:
         """Close connections and the store, and end the engine's calls."""
+        if self._has_models:
+            self.models.close()
 
     def reap(self) -> None:
         """Wait until the ending processes have ended, and clean up."""
@@ -184,6 +193,8 @@ class RunKeeper(Session):
     `on_begin` is called once, if the run records answers.
     """
 
+    _keeps_run = True
+
     def __init__(
         self,
         config: pytest.Config,
@@ -224,11 +235,6 @@ class RunKeeper(Session):
 
         folder = getattr(self.config.option, "allure_report_dir", None)
         return RunEnding(self.run, self.verdicts, Path(folder) if folder else None)
-
-    def _check_records(self, baseline: Path) -> None:
-        from pytest_tablebench.session._verdict import check_recorded
-
-        check_recorded(baseline)
 
     @property
     def has_cases(self) -> bool:
@@ -274,6 +280,7 @@ class RunKeeper(Session):
 
     def close(self) -> None:
         """Close the store and shared stores, and end the engine's calls."""
+        super().close()
         self.run.close()
 
     def reap(self) -> None:

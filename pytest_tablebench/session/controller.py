@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.session._messages import (
@@ -27,8 +26,7 @@ from pytest_tablebench.session.pytest_modes import usage_error
 from pytest_tablebench.session.sharing import SHARED, shared_values
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.provider_pool import ProviderPool
+    pass
 
 CHANNEL, EACH = "tablebench_channel", "tablebench_each"
 """Keys of a worker's input: its channel, and whether each worker runs all items."""
@@ -52,20 +50,6 @@ class Controller(RunKeeper):
         """The last cases announced by each worker."""
         self._place_lock = threading.Lock()
         self._channels: list[Any] = []
-
-    @cached_property
-    def axes(self) -> Axes:
-        """The axes of the run."""
-        from pytest_tablebench.running.axes import Axes
-
-        return Axes(self.settings, self.registry)
-
-    @cached_property
-    def models(self) -> ProviderPool:
-        """The models that the settings name."""
-        from pytest_tablebench.running.provider_pool import ProviderPool
-
-        return ProviderPool(self.settings, self.registry)
 
     # Collect.
 
@@ -122,17 +106,3 @@ class Controller(RunKeeper):
         if self.verdicts is not None:
             self.verdicts.leave_out(run.writer.facts.get("not_judged", ()))
         return selected
-
-    # End.
-
-    @property
-    def problems(self) -> list[str]:
-        """Warnings of this process, of the engine and of shared stores."""
-        store_problems = self.models.store_problems if "models" in vars(self) else []
-        return [*store_problems, *self.notices.texts, *self.run.problems]
-
-    def close(self) -> None:
-        """Close the store and shared stores, and end the engine's calls."""
-        if "models" in vars(self):
-            self.models.close()
-        super().close()

@@ -156,6 +156,6 @@ class Worker(CaseRunner):
 
     def close(self) -> None:
         """Close the store and connections, and leave warnings for the controller."""
-        if "cases" in vars(self):  # else a name is registered twice
-            self.models.close()
+        super().close()
+        if self._has_models:
             self.config.workeroutput[PROBLEMS] = self.problems  # type: ignore[attr-defined]

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["listing", "mapping", "parsed_json"]
-
 
 def parsed_json(text: str | bytes, **hooks: Any) -> Any:
     """Parse JSON. Raises `ValueError`, also for brackets that are nested too deeply.

@@ -8,6 +8,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+_PACKAGE = Path(__file__).resolve().parents[1]
+
 SUITES = "pytest_tablebench.suites"
 """The name for `pytest --pyargs`; `pytest_tablebench.suites.test_starter` is a suite."""
 
@@ -19,30 +21,24 @@ def located(argument: str) -> str:
     """
     name, colons, test = argument.partition("::")
     if f"{name}.".startswith(f"{SUITES}."):
-        package = Path(__file__).resolve().parents[1]
-        path = package.parent.joinpath("suites", *name.split(".")[2:])
-        if not (package / "suites").is_dir() and path.parent.is_dir():
+        path = _PACKAGE.parent.joinpath("suites", *name.split(".")[2:])
+        if not (_PACKAGE / "suites").is_dir() and path.parent.is_dir():
             return f"{path if path.is_dir() else path.with_suffix('.py')}{colons}{test}"
     return argument
 
 
 def suite_files() -> list[Path]:
     """Return the files of the suites, in the order in which pytest collects them."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "suites"
-    return sorted((inside if inside.is_dir() else package.parent / "suites").glob("test_*.py"))
+    inside = _PACKAGE / "suites"
+    return sorted((inside if inside.is_dir() else _PACKAGE.parent / "suites").glob("test_*.py"))
 
 
 def module_name(path: Path) -> str | None:
     """Return the name of a suite of the package for `pytest --pyargs`, or None."""
-    package = Path(__file__).resolve().parents[1]
     folder = path.resolve().parent
-    if path.suffix == ".py" and folder in (package / "suites", package.parent / "suites"):
+    if path.suffix == ".py" and folder in (_PACKAGE / "suites", _PACKAGE.parent / "suites"):
         return f"{SUITES}.{path.stem}"
     return None
-
-
-__all__ = ["program"]
 
 
 @cache

@@ -9,8 +9,6 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["empty", "entries"]
-
 
 def entries(folder: str) -> list[os.DirEntry[str]]:
     """Return the content of a folder of this user, whatever its rights. Raises `OSError`."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.config.demonstrations import Shots, shots
-from pytest_tablebench.config.reading import RawOption
+from pytest_tablebench.config.reading import RawOption, Shots, shots
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.axes import Axes

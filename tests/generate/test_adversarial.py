@@ -214,7 +214,6 @@ def test_each_part_has_the_model_that_is_named_for_it() -> None:
         subtasks=["Table_Query"],
     )
     pairs = pairs_of(maker, Table(("name", "age"), (("Ada", "36"),)), reply_to)
-    assert pairs is not None
     assert [pair.question for pair in pairs] == ["How old is Ada?"]
     assert asked == {
         "generator": ["You"], "critic": ["Somebody"], "one": ["You"], "two": ["You"],
@@ -268,7 +267,6 @@ def test_a_revision_may_mend_the_answer_alone_but_not_become_another_question() 
         subtasks=["Table_Query"], per_table=3,
     )  # fmt: skip
     made = pairs_of(maker, Table(("name", "age"), (("Ada", "36"), ("Bo", "41"))), reply_to)
-    assert made is not None
     assert [(pair.question, pair.answers) for pair in made] == [
         ("Who is 41?", ("Bo",)),
         ("Who is 36?", ("Ada",)),

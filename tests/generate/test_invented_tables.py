@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.llm.prompts import invented, read_table, topics
-from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text
 from tests.support.own_folders import only
@@ -81,7 +81,7 @@ def test_a_table_is_read_from_its_one_object() -> None:
     ],
 )
 def test_another_table_is_refused_with_its_reason(reply: str, reason: str) -> None:
-    with pytest.raises(UnfitError) as raised:
+    with pytest.raises(RejectedError) as raised:
         read_table(reply)
     assert str(raised.value) == f"invented: {reason}"
 

@@ -22,7 +22,6 @@ from pytest_tablebench.generate.llm.prompts import (
 from pytest_tablebench.generate.llm.replies import (
     Attack,
     Draft,
-    RefusedError,
     read_attack,
     read_draft,
     read_drafts,
@@ -30,7 +29,7 @@ from pytest_tablebench.generate.llm.replies import (
     read_solution,
 )
 from pytest_tablebench.generate.llm.translated import read_texts
-from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.tables.table import Table
 
 ONE = '{"pairs": [{"question": "Who?", "answer": "Ada"}]}'
@@ -76,7 +75,7 @@ def test_pairs_are_read_from_the_whole_reply_or_its_one_block(reply: str) -> Non
     ],
 )
 def test_other_replies_have_no_pairs(reply: str, reason: str) -> None:
-    with pytest.raises(RefusedError) as raised:
+    with pytest.raises(RejectedError) as raised:
         read_drafts(reply)
     assert raised.value.reason == reason
 
@@ -130,7 +129,7 @@ def test_answers_are_read_by_their_kind(answer: object, metric: str, draft: obje
     ],
 )  # fmt: skip
 def test_other_pairs_are_refused(pair: object, metric: str, reason: str) -> None:
-    with pytest.raises(RefusedError) as raised:
+    with pytest.raises(RejectedError) as raised:
         read_draft(pair, metric, ("yes", "no"))
     assert raised.value.reason == reason
 
@@ -138,15 +137,15 @@ def test_other_pairs_are_refused(pair: object, metric: str, reason: str) -> None
 def test_marks_are_three_whole_numbers_from_1_to_5() -> None:
     assert read_marks(FULL) == {"accuracy": 5, "relevance": 5, "coverage": 5}
     for spoilt in ("6", "0", "5.0", "true", '"5"', "null"):
-        with pytest.raises(RefusedError, match="marks cannot be read"):
+        with pytest.raises(RejectedError, match="marks cannot be read"):
             read_marks(FULL.replace('"relevance": 5', f'"relevance": {spoilt}'))
     for keys in ("accuracy", "extra"):
         marks = json.loads(FULL)
         marks[keys] = marks.pop(keys, 5)
         del marks["coverage"]
-        with pytest.raises(RefusedError, match="marks cannot be read"):
+        with pytest.raises(RejectedError, match="marks cannot be read"):
             read_marks(json.dumps(marks))
-    with pytest.raises(RefusedError, match="reply is not JSON"):
+    with pytest.raises(RejectedError, match="reply is not JSON"):
         read_marks("All fives!")
 
 
@@ -158,12 +157,12 @@ def test_an_attack_says_of_each_point_whether_it_holds_and_what_is_wrong() -> No
     # Where all holds, nothing is mended by what is said beside it.
     assert read_attack(ATTACK.replace("false", "true").replace("A tie.", "<b>")) == Attack((), "")
     for spoilt in ("0", '"no"', "null"):
-        with pytest.raises(RefusedError, match="attack cannot be read"):
+        with pytest.raises(RejectedError, match="attack cannot be read"):
             read_attack(ATTACK.replace("false", spoilt, 1))
-    with pytest.raises(RefusedError, match="attack cannot be read"):
+    with pytest.raises(RejectedError, match="attack cannot be read"):
         read_attack(ATTACK.replace('"unique": false, ', ""))
     for fault in ("", "x" * 601, "<b>"):
-        with pytest.raises(RefusedError, match="fault"):
+        with pytest.raises(RejectedError, match="fault"):
             read_attack(ATTACK.replace("A tie.", fault))
 
 
@@ -179,7 +178,7 @@ def test_a_solver_gives_an_answer_of_the_kind_or_none() -> None:
         ('{"answer": "A", "why": ""}', "text", "reply is not an answer"),
         ('"A"', "text", "reply is not an answer"),
     ):
-        with pytest.raises(RefusedError, match=reason):
+        with pytest.raises(RejectedError, match=reason):
             read_solution(reply, metric, is_vote=True)
     # What is only held against an answer may be written as in any reply.
     assert read_solution('{"answer": "May 5, 2024"}', "text") == ("May 5, 2024",)
@@ -204,7 +203,7 @@ READERS: tuple[Callable[[str], object], ...] = (
 @given(VALUES | st.dictionaries(KEYS, VALUES))
 def test_whatever_a_reply_holds_it_is_read_or_refused(value: object) -> None:
     for reader in READERS:
-        with contextlib.suppress(RefusedError, UnfitError):
+        with contextlib.suppress(RejectedError, RejectedError):
             reader(json.dumps(value))
 
 

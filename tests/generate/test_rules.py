@@ -14,7 +14,7 @@ from pytest_tablebench.generate.rules._answers import ANSWERS, plain_answer
 from pytest_tablebench.generate.rules._basics import NARROWING
 from pytest_tablebench.generate.rules._draw import DRAWS
 from pytest_tablebench.generate.rules._generate import written_answer
-from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.tables.table import Table
 
@@ -28,13 +28,6 @@ PRICES = Table(
         ["salt", "food", "0.80", "2003"],
     ],
 )
-
-
-def reason(table: Table) -> str:
-    maker = RuleGenerator()
-    assert maker.sheet(table) is None
-    (found,) = maker.tally.tables
-    return found
 
 
 @pytest.mark.parametrize(
@@ -53,7 +46,8 @@ def reason(table: Table) -> str:
     ],
 )
 def test_tables_that_are_left_out(table: Table, why: str) -> None:
-    assert reason(table).startswith(why)
+    with pytest.raises(RejectedError, match=f"^{why}"):
+        RuleGenerator().make(table, None)
 
 
 def test_columns_are_known_by_their_use() -> None:
@@ -200,9 +194,7 @@ def test_a_value_at_the_edge_of_a_range_is_no_outlier() -> None:
 def test_the_same_seed_gives_the_same_questions() -> None:
     def asked(seed: int) -> list[str]:
         maker = RuleGenerator(seed=seed, per_table=10)
-        sheet = maker.sheet(PRICES)
-        assert sheet is not None
-        return [pair.question for pair in maker.pairs(sheet)]
+        return [pair.question for pair in maker.make(PRICES, None)[1]]
 
     assert asked(0) == asked(0)
     assert asked(0) != asked(1)
@@ -213,16 +205,15 @@ def test_tables_with_hostile_cells_give_questions_or_none() -> None:
     cells = ["{rows}", "{0.__class__}", '"', "=1+1", "%s", "a|b", "x, y", "\u202e", "<b>"]
     rows = [[f"n{number}", cell, str(number * 7)] for number, cell in enumerate(cells)]
     maker = RuleGenerator(per_table=50)
-    sheet = maker.sheet(Table(["{name}", "Cell {", "Value"], rows))
-    assert sheet is not None
-    assert any("{name}" in pair.question for pair in maker.pairs(sheet))
+    _, pairs = maker.make(Table(["{name}", "Cell {", "Value"], rows), None)
+    assert any("{name}" in pair.question for pair in pairs)
 
 
 def test_numbers_with_a_decimal_comma_are_not_computed_with():
     # 12.500 and 1.380 are whole numbers here, because another column has decimal commas.
     rows = [["Kiel", "12.500", "1,5"], ["Ulm", "17", "2,25"], ["Jena", "1.380", "3,0"]]
     german = Table(["Stadt", "Einwohner", "Anteil"], rows)
-    with pytest.raises(UnfitError, match="no numeric column"):
+    with pytest.raises(RejectedError, match="no numeric column"):
         ParsedSheet.of(german)
     usual = [["Kiel", "12500", "1.5"], ["Ulm", "17", "2.25"], ["Jena", "1380", "3.0"]]
     values = ParsedSheet.of(german.replace(rows=usual)).numbers["Einwohner"].values

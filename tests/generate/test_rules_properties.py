@@ -31,9 +31,7 @@ def generated() -> tuple[list[tuple[Table, Pair]], Tally]:
     seed = 0
     while len(found) < COUNT:
         table = drawn_table(seed)
-        sheet = maker.sheet(table)
-        assert sheet is not None
-        found += [(table, pair) for pair in maker.pairs(sheet)]
+        found += [(table, pair) for pair in maker.make(table, None)[1]]
         seed += 1
     return found, maker.tally
 
@@ -77,9 +75,7 @@ def test_the_oracle_answers_questions_on_ties_and_other_spellings(
         ["Shop", "Region", "Weight", "Size"], [[f"s{n}", *row] for n, row in enumerate(rows)]
     )
     maker, oracle = RuleGenerator(seed=seed, per_table=40), Oracle(table)
-    sheet = maker.sheet(table)
-    assert sheet is not None
-    for pair in maker.pairs(sheet):
+    for pair in maker.make(table, None)[1]:
         assert holds(pair, oracle.answer(pair.steps)), pair
 
 
@@ -137,9 +133,8 @@ def test_subtasks_difficulties_and_verdicts_are_balanced() -> None:
     maker = RuleGenerator(seed=2, per_table=60)
     verdicts: Counter[str] = Counter()
     for seed in range(4):
-        sheet = maker.sheet(drawn_table(seed * 3, rows=60))
-        assert sheet is not None
-        verdicts.update(pair.answers[0] for pair in maker.pairs(sheet) if pair.metric == "yes_no")
+        _, pairs = maker.make(drawn_table(seed * 3, rows=60), None)
+        verdicts.update(pair.answers[0] for pair in pairs if pair.metric == "yes_no")
     cells = maker.cells()
     assert {subtask for subtask, _ in cells} == set(SKILLS)
     most, least = max(cells.values()), min(cells.values())

@@ -12,8 +12,8 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
-from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.llm.translated import Translator, language_of, read_texts
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of
@@ -208,7 +208,6 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
     # The words of the table; each question there, back, and twice an answer.
     assert len(expected_steps(maker, table)) == 1 + 2 * 4
     pairs = pairs_of(maker, table, reply_to)
-    assert pairs is not None
     assert [(pair.question, pair.answers, pair.metric) for pair in pairs] == [
         ("In which country are Qingdao and Dalian?", ("China",), "text"),
         ("What is the date of Qingdao?", ("2024-03-05",), "date"),
@@ -223,8 +222,8 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
 def test_two_texts_that_become_one_leave_the_table_out() -> None:
     table = Table(("a", "b"), (("red", "scarlet"),), name="t")
     maker = Translator(model="m", solver="s", questions={"t": []}, to="zh")
-    assert pairs_of(maker, table, lambda _: '{"texts": ["甲", "乙", "红", "红"]}') is None
-    assert maker.tally.tables == {"not translated: two texts have become one": 1}
+    with pytest.raises(RejectedError, match=r"^not translated: two texts have become one$"):
+        pairs_of(maker, table, lambda _: '{"texts": ["甲", "乙", "红", "红"]}')
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_two_texts_that_become_one_leave_the_table_out() -> None:
     ],
 )
 def test_other_translations_are_refused(reply: str, reason: str) -> None:
-    with pytest.raises(RefusedError) as raised:
+    with pytest.raises(RejectedError) as raised:
         read_texts(reply, ["a", "b"])
     assert raised.value.reason == reason
 

@@ -118,7 +118,7 @@ def conversation(
             facts = step_facts(step, outcome)
             tokens = facts.prompt_tokens, facts.completion_tokens
             kept.append((turns_of(step, outcome, first=not kept), facts.outcome, *tokens))
-            kept[-1] += (facts.digest, facts.record_key)
+            kept[-1] += (facts.digest, facts.key)
             step = strategy.send(outcome)
     except StopIteration as end:
         return kept, end.value

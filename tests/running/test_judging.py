@@ -153,7 +153,7 @@ def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():
     assert [(step.cost_usd, step.kind) for step in second.judging] == [(0.25, "ask")]
     assert second.answer is not None
     assert second.answer.calls == 1  # what the judge takes is not the model's
-    assert len({step.record_key for step in (*second.judging, *second.steps)}) == 2
+    assert len({step.key for step in (*second.judging, *second.steps)}) == 2
 
 
 def test_without_a_judges_answer_the_answer_stays():

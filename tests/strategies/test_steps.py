@@ -123,7 +123,7 @@ def test_a_second_model_is_asked_in_a_lane_of_its_own():
         ("ask", "planner", "stop"),
         ("ask", None, "stop"),
     ]
-    assert len({step.record_key for step in answer.steps}) == 2
+    assert len({step.key for step in answer.steps}) == 2
 
 
 def test_a_program_runs_between_two_questions():
@@ -133,7 +133,7 @@ def test_a_program_runs_between_two_questions():
     assert pending.answer is not None, pending.error
     assert pending.answer.text == "77 years"
     assert executor.lanes == ["m", "programs", "m"]
-    kinds = [(step.kind, step.outcome, step.seconds) for step in pending.answer.steps]
+    kinds = [(step.kind, step.outcome, step.latency_s) for step in pending.answer.steps]
     assert kinds == [("ask", "stop", None), ("execute", "ok", 0.5), ("ask", "stop", None)]
     assert pending.answer.calls == 2  # a program is no call
     recorded = step_records(pending.answer.steps)

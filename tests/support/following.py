@@ -47,10 +47,9 @@ def pairs_of(
     table: Table,
     reply_to: Callable[[Ask], str],
     run: Callable[[Execute], Execution] | None = None,
-) -> list[Pair] | None:
-    """Return the questions that a maker makes of a table; None if it leaves the table out."""
-    questions = answered(maker.converse(table), reply_to, run)(None)
-    return None if questions is None else list(questions[1])
+) -> list[Pair]:
+    """Return the questions of a table. Raises `RejectedError` if the maker leaves it out."""
+    return list(answered(maker.converse(table), reply_to, run)(None)[1])
 
 
 def expected_steps(maker: QuestionMaker, table: Table) -> list[Ask]:

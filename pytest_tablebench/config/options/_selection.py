@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from pytest_tablebench.config.demonstrations import shots
 from pytest_tablebench.config.options._option import Option, ignore, note, refuse
 from pytest_tablebench.config.papers import paper_setting, printed_prompts
 from pytest_tablebench.config.reading import (
@@ -16,6 +15,7 @@ from pytest_tablebench.config.reading import (
     number,
     one_name,
     shard,
+    shots,
     switch,
     texts,
 )

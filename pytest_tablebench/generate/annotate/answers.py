@@ -23,8 +23,8 @@ from pytest_tablebench.generate.annotate.review import (
     ranked,
 )
 from pytest_tablebench.generate.llm.prompts import ask_model
-from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
-from pytest_tablebench.generate.pair import OpenQuestion, Pair
+from pytest_tablebench.generate.llm.replies import tolerance_of
+from pytest_tablebench.generate.pair import OpenQuestion, Pair, RejectedError
 from pytest_tablebench.generate.question_maker import (
     CheckedQuestions,
     Conversation,
@@ -44,8 +44,6 @@ from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import parsed_json
 
-__all__ = ["AnswerGenerator"]
-
 CHART = "realhit_chart"
 """The metric of questions whose answer is a program."""
 
@@ -62,7 +60,7 @@ class _Posed:
     question: OpenQuestion
 
 
-class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
+class AnswerGenerator(CheckedQuestions):
     """Collects models' answers to the questions about a table, and a judge's marks for them.
 
     The answer with the highest product of marks and frequency is taken.
@@ -116,11 +114,11 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         yield
 
     def keep(self, proposal: _Posed, checked: list[Candidate]) -> Pair:
-        """Return the question with the best answer. Raises `RefusedError` without one."""
+        """Return the question with the best answer. Raises `RejectedError` without one."""
         if not checked:
-            raise RefusedError("no answer")
+            raise RejectedError("no answer")
         if not checked[0].final:
-            raise RefusedError("no marks for an answer")
+            raise RejectedError("no marks for an answer")
         return _pair(proposal.question, checked[0].answer)
 
     def close(
@@ -151,14 +149,14 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
     def check(self, proposal: _Posed, course: Counter[str]) -> Conversation[list[Candidate]]:
         """Return the different answers with their marks, the best first.
 
-        Raises `RefusedError` if the run stopped before all models replied, because fewer votes
+        Raises `RejectedError` if the run stopped before all models replied, because fewer votes
         would decide.
         """
         question, shows = proposal.question, proposal.shows
         outcomes = yield [self._answer(proposal, index) for index in range(len(self._models))]
         answers = []
         for model, answer in zip(self._models, outcomes, strict=True):
-            if isinstance(answer, ModelError | RefusedError):
+            if isinstance(answer, ModelError | RejectedError):
                 _require_budget(answer)
                 course[f"no answer of a model: {answer.reason}"] += 1
             else:
@@ -183,7 +181,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
     def _answer(self, proposal: _Posed, index: int) -> Conversation[str]:
         """Return the answer of the model at an index; for a program, the values that it draws.
 
-        Raises `RefusedError` if there is no answer.
+        Raises `RejectedError` if there is no answer.
         """
         question, shows = proposal.question, proposal.shows
         model, draws = self._models[index], question.metric == CHART
@@ -205,7 +203,7 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
         subtype = question.tags.get("subtype", "")
         program = chart_step(reply, chart_type=subtype, table=proposal.table)
         if program is None:
-            raise RefusedError("no program")
+            raise RejectedError("no program")
         values = Execution("ok", value={"ran": True, "values": [index] * 10})
         return drawn_answer((yield replace(program, expected=values)))
 
@@ -220,9 +218,9 @@ class AnswerGenerator(CheckedQuestions[_Posed, list[Candidate]]):
 
 
 def _require_budget(error: Exception) -> None:
-    """Raise `RefusedError` if an error means that no further requests are sent."""
+    """Raise `RejectedError` if an error means that no further requests are sent."""
     if isinstance(error, ModelError) and (error.whole_run or error.reason in {"budget", STOPPED}):
-        raise RefusedError(f"not all asked: {error.reason}") from None
+        raise RejectedError(f"not all asked: {error.reason}") from None
 
 
 def _is_tie(candidates: Sequence[Candidate]) -> bool:

@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pytest_tablebench.generate.llm.prompts import ask_model, shown_whole
-from pytest_tablebench.generate.llm.replies import (
-    Draft,
-    RefusedError,
-    new_drafts,
-    plain_text,
-    read_marks,
-)
-from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.llm.replies import Draft, new_drafts, plain_text, read_marks
+from pytest_tablebench.generate.pair import Pair, RejectedError
 from pytest_tablebench.generate.question_maker import (
     CheckedQuestions,
     Conversation,
@@ -82,7 +75,7 @@ TASKS: Mapping[str, QuestionFamily] = {
 
 
 def text_of(table: Table) -> str:
-    """Return a table as models receive it. Raises `RefusedError` for one that is left out."""
+    """Return a table as models receive it. Raises `RejectedError` for one that is left out."""
     return shown_whole(table, _latex, _LONGEST_TABLE)
 
 
@@ -127,13 +120,13 @@ _LENGTHS = range(20, 51)
 _FORMULA = ("=", "+", "-", "@")
 
 
-def read_questions(reply: str, task: QuestionFamily) -> Iterator[Draft | RefusedError]:
+def read_questions(reply: str, task: QuestionFamily) -> Iterator[Draft | RejectedError]:
     """Yield the questions of a reply in their order.
 
-    Raises `RefusedError` for a reply without questions.
+    Raises `RejectedError` for a reply without questions.
     """
     if len(reply) > _LONGEST["reply"]:
-        raise RefusedError("reply is too long")
+        raise RejectedError("reply is too long")
     parts: dict[tuple[str, int], str] = {}
     marks = list(_MARK.finditer(reply))
     twice = set[int]()
@@ -145,24 +138,24 @@ def read_questions(reply: str, task: QuestionFamily) -> Iterator[Draft | Refused
         parts[key] = reply[mark.end() : end]
     numbers = sorted(number for kind, number in parts if kind == "question")
     if not numbers:
-        raise RefusedError("reply has no question")
+        raise RejectedError("reply has no question")
     for number in numbers:
         try:
             if number in twice:
-                raise RefusedError("a number occurs twice")
+                raise RejectedError("a number occurs twice")
             subtype = parts.get(("subtype", number), "")
             text = _question(parts["question", number])
             yield Draft(text, subtype=_subtype(subtype, task))
-        except RefusedError as error:
+        except RejectedError as error:
             yield error
 
 
 def _question(text: str) -> str:
     question = plain_text(text, _LONGEST["question"], "question")
     if question.startswith(_FORMULA):
-        raise RefusedError("question begins like a formula")  # a spreadsheet would run it
+        raise RejectedError("question begins like a formula")  # a spreadsheet would run it
     if word_count(question) not in _LENGTHS:
-        raise RefusedError(f"question does not have {_LENGTHS[0]} to {_LENGTHS[-1]} words")
+        raise RejectedError(f"question does not have {_LENGTHS[0]} to {_LENGTHS[-1]} words")
     return question
 
 
@@ -176,30 +169,30 @@ def _subtype(text: str, task: QuestionFamily) -> str:
     subtype = " ".join(text.strip().partition("\n")[0].strip("*.").split()).casefold()
     names = {name.casefold(): name for name in task.subtypes}
     if subtype not in names:
-        raise RefusedError("unknown sub-type" if subtype else "no sub-type")
+        raise RejectedError("unknown sub-type" if subtype else "no sub-type")
     return names[subtype]
 
 
 def read_answer(reply: str, task: QuestionFamily) -> str:
-    """Return the marked answer of a reply, on one line. Raises `RefusedError`."""
+    """Return the marked answer of a reply, on one line. Raises `RejectedError`."""
     answer = read_reply(reply).answer
     if answer is None:
-        raise RefusedError("no marked answer")
+        raise RejectedError("no marked answer")
     longest = "prose" if task.metric else "line"
     return plain_text(answer.strip().strip("`*"), _LONGEST[longest], "answer")
 
 
 def drawn_answer(ran: Execution) -> str:
-    """Return the values that a program drew, as a dataset's answer. Raises `RefusedError`."""
+    """Return the values that a program drew, as a dataset's answer. Raises `RejectedError`."""
     values = chart_values(ran)
     if not values:
-        raise RefusedError(f"program {ran.outcome if ran.outcome != 'ok' else 'draws nothing'}")
+        raise RejectedError(f"program {ran.outcome if ran.outcome != 'ok' else 'draws nothing'}")
     try:
         answer = json.dumps(_rounded(values), allow_nan=False)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        raise RefusedError("program draws no numbers") from None
+        raise RejectedError("program draws no numbers") from None
     if len(answer) > _LONGEST["values"]:
-        raise RefusedError("program draws too much")
+        raise RejectedError("program draws too much")
     return answer
 
 
@@ -210,12 +203,12 @@ def _rounded(values: list[Any]) -> list[Any]:
 
 
 def read_complexity(reply: str) -> tuple[int, ...]:
-    """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError` if any is missing."""
+    """Return the marks in the order of `DIMENSIONS`. Raises `RejectedError` if any is missing."""
     marks = read_marks(reply, DIMENSIONS, 10)
     return tuple(marks[name] for name in DIMENSIONS)
 
 
-class QuestionGenerator(CheckedQuestions[Pair, Pair]):
+class QuestionGenerator(CheckedQuestions):
     """Lets a model write questions about one table after the other, for each task.
 
     Arguments:
@@ -268,12 +261,3 @@ class QuestionGenerator(CheckedQuestions[Pair, Pair]):
                 )
                 pairs.append(pair)
         return digest, pairs
-
-    def check(self, proposal: Pair, course: Counter[str]) -> Conversation[Pair]:  # noqa: ARG002
-        """Return the question; people check it."""
-        return proposal
-        yield
-
-    def keep(self, proposal: Pair, checked: Pair) -> Pair:  # noqa: ARG002
-        """Return the question."""
-        return checked

@@ -26,7 +26,6 @@ CRITERIA = ("relevance", "completeness", "feasibility", "clarity")
 
 
 def _column(criterion: str, reviewer: int) -> str:
-    """Return the name of the empty column for a reviewer's mark."""
     return f"{criterion}_{reviewer}"
 
 
@@ -119,36 +118,17 @@ class ReviewFile:
         """Write the candidates of a question. Raises `OSError`."""
         if self._path is None:
             return
-        question_cells = (
-            question.id,
-            table,
-            family_of(question).name,
-            question.tags.get("subtype", ""),
-            question.text,
-        )
-        rows: list[Sequence[Any]] = [] if self.size else [_HEADER]
-        for index, candidate in enumerate(candidates):
-            marks = (
-                "" if number is None else f"{number:g}"
-                for number in (candidate.score, candidate.final)
-            )
-            figures = len(candidate.models), *marks, ", ".join(candidate.models)
-            rows.append(
-                (
-                    *question_cells,
-                    "yes" if taken and not index else "no",
-                    candidate.answer,
-                    *figures,
-                )
-            )
-        if not candidates:
-            rows.append((*question_cells, "no", "", 0, "", "", ""))
-        blanks = ("",) * len(_MARKS)
-        lines = (row if row is _HEADER else [*map(_cell, row), *blanks] for row in rows)
+        kind = family_of(question).name, question.tags.get("subtype", "")
+        rows: list[Sequence[Any]] = []
+        for candidate in candidates or [Candidate("", ())]:
+            is_taken = "no" if rows or not taken else "yes"
+            models, marks = candidate.models, (candidate.score, candidate.final)
+            figures = len(models), *("" if n is None else f"{n:g}" for n in marks)
+            row = question.id, table, *kind, question.text, is_taken, candidate.answer
+            rows.append((*map(_cell, (*row, *figures, ", ".join(models))), *[""] * len(_MARKS)))
+        text = as_csv(rows if self.size else [_HEADER, *rows], line_end="\r\n")
         # Spreadsheets recognize UTF-8 by its byte order mark.
-        data = as_csv(lines, line_end="\r\n").encode(
-            "utf-8-sig" if not self.size else "utf-8", "replace"
-        )
+        data = text.encode("utf-8" if self.size else "utf-8-sig", "replace")
         with self._path.open("r+b" if self.size else "wb") as file:
             file.truncate(self.size)
             file.seek(self.size)

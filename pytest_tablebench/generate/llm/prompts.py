@@ -21,13 +21,11 @@ from pytest_tablebench.generate.llm.replies import (
     POINTS,
     Attack,
     Draft,
-    RefusedError,
     plain_text,
     read_object,
 )
-from pytest_tablebench.generate.pair import is_summary, plain_question
+from pytest_tablebench.generate.pair import RejectedError, is_summary, plain_question
 from pytest_tablebench.generate.question_maker import LANGUAGES, data_file, spoken
-from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
@@ -106,17 +104,17 @@ def _table(table: Table, language: str, form: str) -> str:
 def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str:
     """Return a table as models receive it, of at most `longest` characters.
 
-    Raises `RefusedError` for a table that is left out.
+    Raises `RejectedError` for a table that is left out.
     """
     if not table.rows or not table.header:
-        raise RefusedError("too small")
+        raise RejectedError("too small")
     try:
         table.require_rectangular("a question")
         shows = show(table)
     except TableError:
-        raise RefusedError("cannot be shown") from None
+        raise RejectedError("cannot be shown") from None
     if len(shows) > longest:
-        raise RefusedError("too long")
+        raise RejectedError("too long")
     return shows
 
 
@@ -205,16 +203,8 @@ def ask_solver(
 ) -> Ask:
     """Return the request to one of `SOLVERS`, with the table in its format.
 
-    Arguments:
-        table: the table.
-        question: the question.
-        metric: the kind of answer.
-        language: of the prompt.
-        number: of the solver, from 0.
-        model: of the solver.
-        answers: the right answer, which a plan expects.
-
-    Raises `TableError` if the table cannot be serialized in that format.
+    `number` is the solver's, from 0, and `answers` the right answer, which a plan expects. Raises
+    `TableError` if the table cannot be serialized in that format.
     """
     words = _data(language)
     instructions = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
@@ -257,11 +247,7 @@ _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[TableSource]:
     """Yield `count` tables that a model invents, each about another topic.
 
-    Arguments:
-        model: invents the tables.
-        count: of tables.
-        seed: another one gives other topics and sizes.
-        language: of headings and cells; `both` alternates, `auto` is English.
+    Another seed gives other topics and sizes. The language `both` alternates, `auto` is English.
     """
     orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
     for name, order in orders.items():
@@ -277,35 +263,35 @@ def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[Ta
 
 
 def read_table(reply: str) -> Table:
-    """Return the table of a reply. Raises `UnfitError` for an invalid table or size."""
+    """Return the table of a reply. Raises `RejectedError` for an invalid table or size."""
     try:
         return _invented_table(reply)
-    except RefusedError as error:
-        raise UnfitError(f"invented: {error.reason}") from None
+    except RejectedError as error:
+        raise RejectedError(f"invented: {error.reason}") from None
 
 
 def _invented_table(reply: str) -> Table:
     content = read_object(reply, ["title", "header", "rows"], "reply is not a table")
     header, rows = content["header"], content["rows"]
     if not isinstance(header, list) or not isinstance(rows, list):
-        raise RefusedError("reply is not a table")
+        raise RejectedError("reply is not a table")
     if len(header) not in _COLUMNS or len(rows) not in _ROWS:
-        raise RefusedError("table is too small or too large")
+        raise RejectedError("table is too small or too large")
     if any(not isinstance(row, list) or len(row) != len(header) for row in rows):
-        raise RefusedError("rows of unequal length")
+        raise RejectedError("rows of unequal length")
     title = plain_text(content["title"], _LONGEST["title"], "title")
     names = tuple(plain_text(name, _LONGEST["heading"], "heading") for name in header)
     if len(set(map(plain_question, names))) < len(names):
-        raise RefusedError("two columns with one name")
+        raise RejectedError("two columns with one name")
     cells = tuple(tuple(map(_cell, row)) for row in rows)
     if any(is_summary(str(cell)) for row in (names, *cells) for cell in row):
-        raise RefusedError("summary row or column")
+        raise RejectedError("summary row or column")
     return Table(names, cells, title)
 
 
 def _cell(cell: object) -> str | int | float:
     if isinstance(cell, float) and not math.isfinite(cell):
-        raise RefusedError("cell is neither text nor a number")
+        raise RejectedError("cell is neither text nor a number")
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         plain_text(str(cell), _LONGEST["cell"], "cell")
         return cell

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pytest_tablebench.generate.llm.prompts import (
@@ -29,7 +29,6 @@ from pytest_tablebench.generate.llm.replies import (
     FULL,
     Attack,
     Draft,
-    RefusedError,
     new_drafts,
     read_attack,
     read_draft,
@@ -38,7 +37,7 @@ from pytest_tablebench.generate.llm.replies import (
     read_solution,
     tolerance_of,
 )
-from pytest_tablebench.generate.pair import Pair, plain_question, says
+from pytest_tablebench.generate.pair import Pair, RejectedError, plain_question, says
 from pytest_tablebench.generate.question_maker import (
     LANGUAGES,
     CheckedQuestions,
@@ -63,22 +62,17 @@ COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] i
 """Subtasks with comparable answers; prose answers allow no majority."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An accepted question, and further tags for it."""
-
-    draft: Draft
-    tags: Mapping[str, str] = field(default_factory=dict)
-
+Kept = tuple[Draft, Mapping[str, str]]
+"""An accepted question, and further tags for it."""
 
 Examine = Callable[[About, Draft, Counter[str]], Conversation[Kept]]
 """Examines a proposed question; counts events by name.
 
-Raises `RefusedError` for a rejected question, and `ModelError`.
+Raises `RejectedError` for a rejected question, and `ModelError`.
 """
 
 
-class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
+class ProposedQuestions(CheckedQuestions):
     """Lets a model propose questions of one table after the other, and others examine them.
 
     Arguments:
@@ -135,12 +129,12 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
         return self._examine(*proposal, course)
 
     def keep(self, proposal: tuple[About, Draft], checked: Kept) -> Pair:
-        """Return the question. Raises `RefusedError` if its revision equals another question."""
+        """Return the question. Raises `RejectedError` if its revision equals another question."""
         context, proposed = proposal
-        draft, subtask = checked.draft, SUBTASKS[context.subtask]
+        (draft, further), subtask = checked, SUBTASKS[context.subtask]
         key = plain_question(draft.question)
         if key != plain_question(proposed.question) and key in context.seen:
-            raise RefusedError("duplicate")
+            raise RejectedError("duplicate")
         context.seen.add(key)
         tags = {
             "skill": subtask["skill"], "subtask": context.subtask, "language": context.language,
@@ -152,56 +146,48 @@ class ProposedQuestions(CheckedQuestions[tuple[About, Draft], Kept]):
             answers=draft.answers,
             metric=context.metric,
             tolerance=draft.tolerance,
-            tags={**tags, **checked.tags},
+            tags={**tags, **further},
             # The prompt excludes questions about positions.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
             threshold=subtask.get("threshold", ""),
         )
 
 
-def _read(context: About, reply: str) -> Iterator[Draft | RefusedError]:
+def _read(context: About, reply: str) -> Iterator[Draft | RejectedError]:
     for pair in read_drafts(reply):
         try:
             yield _question(context, pair)
-        except RefusedError as error:
+        except RejectedError as error:
             yield error
 
 
 def _question(context: About, pair: object) -> Draft:
-    """Read a question with its answer, which it must not contain. Raises `RefusedError`."""
+    """Read a question with its answer, which it must not contain. Raises `RejectedError`."""
     draft = read_draft(pair, context.metric, yes_no(context.language))
     _require_unsaid(context, draft)
     return draft
 
 
 def _require_unsaid(context: About, draft: Draft) -> None:
-    """Raise `RefusedError` if a question contains its answer, other than yes or no."""
+    """Raise `RejectedError` if a question contains its answer, other than yes or no."""
     key = plain_question(draft.question)
     if context.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
-        raise RefusedError("answer in question")
+        raise RejectedError("answer in question")
 
 
-@dataclass(frozen=True)
-class MarkedQuestion:
-    """Keeps a question with full marks from both discriminators.
-
-    Arguments:
-        discriminators: the two models that mark.
-    """
-
-    discriminators: Sequence[str]
-
-    def __call__(self, context: About, draft: Draft, _: Counter[str]) -> Conversation[Kept]:
-        """Examine a question."""
-        replies = yield [
-            reply_text(ask_for_marks(context, draft, number, model))
-            for number, model in enumerate(self.discriminators)
-        ]
-        for reply in values_of(replies):
-            for name, mark in read_marks(reply).items():
-                if mark < FULL:
-                    raise RefusedError(f"marked down for {name}")
-        return Kept(draft)
+def marked_question(
+    context: About, draft: Draft, _: Counter[str], *, discriminators: Sequence[str]
+) -> Conversation[Kept]:
+    """Keep a question with full marks from both models that mark."""
+    replies = yield [
+        reply_text(ask_for_marks(context, draft, number, model))
+        for number, model in enumerate(discriminators)
+    ]
+    for reply in values_of(replies):
+        for name, mark in read_marks(reply).items():
+            if mark < FULL:
+                raise RejectedError(f"marked down for {name}")
+    return draft, {}
 
 
 @dataclass(frozen=True)
@@ -234,7 +220,7 @@ class AttackedQuestion:
             for point in attack.points:
                 course[f"found not {point}"] += 1
             history.append((draft, attack))
-        raise RefusedError(f"not {history[-1][1].points[0]} after {TURNS} turns")
+        raise RejectedError(f"not {history[-1][1].points[0]} after {TURNS} turns")
 
     def _revised(
         self, context: About, history: Sequence[tuple[Draft, Attack]]
@@ -242,7 +228,7 @@ class AttackedQuestion:
         reply = yield from reply_text(ask_for_revision(context, history, self.model))
         pairs = read_drafts(reply)
         if len(pairs) != 1:
-            raise RefusedError("revision is not one question")
+            raise RejectedError("revision is not one question")
         return _question(context, pairs[0])
 
     def _solved(
@@ -250,7 +236,7 @@ class AttackedQuestion:
     ) -> Conversation[Kept]:
         """Return a question with the answer of most solvers.
 
-        A solver without a readable reply has no vote. Raises `RefusedError` without a majority.
+        A solver without a readable reply has no vote. Raises `RejectedError` without a majority.
         """
         outcomes = yield [
             _vote(context, draft, number, model) for number, model in enumerate(self.solvers)
@@ -262,15 +248,15 @@ class AttackedQuestion:
             if 2 * agree > len(SOLVERS):
                 break
         else:
-            raise RefusedError("solvers do not agree")
+            raise RejectedError("solvers do not agree")
         if not answers:
-            raise RefusedError("solvers find no answer")
+            raise RejectedError("solvers find no answer")
         is_own = answers == draft.answers
         draft = replace(draft, answers=answers, tolerance=tolerance_of(answers, context.metric))
         _require_unsaid(context, draft)
         course[f"accepted in turn {turn}"] += 1
         course["answer of the solvers"] += not is_own
-        return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
+        return draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"}
 
 
 def _vote(context: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:

@@ -32,10 +32,6 @@ _PATH = re.compile(r"\.\.[/\\]")
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 
 
-class RefusedError(RejectedError):
-    """A reply, or a question in it, is rejected; `reason` is one of the counted reasons."""
-
-
 @dataclass(frozen=True)
 class Draft:
     """A question, the items of its answer and its sub-type, as a model proposes them."""
@@ -48,7 +44,7 @@ class Draft:
 
 def new_drafts(
     reply: str | ModelError,
-    read: Callable[[str], Iterable[Draft | RefusedError]],
+    read: Callable[[str], Iterable[Draft | RejectedError]],
     count: int,
     seen: set[str],
     tally: Tally,
@@ -61,13 +57,13 @@ def new_drafts(
         if isinstance(reply, ModelError):
             raise reply
         drafts = list(read(reply))
-    except (RefusedError, ModelError) as error:
+    except (RejectedError, ModelError) as error:
         tally.reject(error)
         return
     if len(drafts) > count:
         tally.rejected["more than asked for"] += len(drafts) - count
     for draft in drafts[:count]:
-        if isinstance(draft, RefusedError):
+        if isinstance(draft, RejectedError):
             tally.reject(draft)
         elif (key := plain_question(draft.question)) in seen:
             tally.rejected["duplicate"] += 1
@@ -79,26 +75,21 @@ def new_drafts(
 def read_drafts(reply: str) -> list[Any]:
     """Return the pairs of a generator's reply, each for `read_draft`.
 
-    Raises `RefusedError` if the reply is not one object with a list of pairs.
+    Raises `RejectedError` if the reply is not one object with a list of pairs.
     """
     pairs = read_object(reply, ["pairs"], "reply is not a list of pairs")["pairs"]
     if not isinstance(pairs, list):
-        raise RefusedError("reply is not a list of pairs")
+        raise RejectedError("reply is not a list of pairs")
     return pairs
 
 
 def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
-    """Read one pair.
+    """Read one pair with an answer of the requested kind. Raises `RejectedError`.
 
-    Arguments:
-        pair: an element of the list.
-        metric: the requested kind of answer; kinds that are not short are prose.
-        yes: the words for yes and no.
-
-    Raises `RefusedError`.
+    `yes` are the words for yes and no.
     """
     if not isinstance(pair, dict) or set(pair) != {"question", "answer"}:
-        raise RefusedError("no question with an answer")
+        raise RejectedError("no question with an answer")
     question = plain_text(pair["question"], _LONGEST["question"], "question")
     answers = _answers(pair["answer"], metric, "item" if metric in _SHORT else "prose", yes)
     _require_certain(answers, metric)
@@ -106,36 +97,36 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
 
 
 def _require_certain(answers: tuple[str, ...], metric: str) -> None:
-    """Raise `RefusedError` for answers that cannot be compared reliably."""
+    """Raise `RejectedError` for answers that cannot be compared reliably."""
     if metric in _SHORT and any(answer_text(answer) is None for answer in answers):
-        raise RefusedError("answer cannot be compared")
+        raise RejectedError("answer cannot be compared")
 
 
 def _answers(answer: object, metric: str, longest: str, yes: tuple[str, ...]) -> tuple[str, ...]:
     items = answer if isinstance(answer, list) else [answer]
     if metric == "list":
         if not isinstance(answer, list) or len(answer) not in _ITEMS:
-            raise RefusedError("answer is not a list")
+            raise RejectedError("answer is not a list")
     elif isinstance(answer, list):
-        raise RefusedError("answer has several items")
+        raise RejectedError("answer has several items")
     answers = tuple(plain_text(_scalar(item), _LONGEST[longest], "answer") for item in items)
     if len(set(map(str.casefold, answers))) < len(answers):
-        raise RefusedError("answer says an item twice")
+        raise RejectedError("answer says an item twice")
     if metric == "yes_no":
         answers = (answers[0].casefold(),)
         if answers[0] not in yes:
-            raise RefusedError("answer is not yes or no")
+            raise RejectedError("answer is not yes or no")
     return answers
 
 
 def read_marks(reply: str, names: Collection[str] = MARKS, most: int = FULL) -> Mapping[str, int]:
     """Return marks from 1 to `most`, by default a discriminator's.
 
-    Raises `RefusedError` if any is missing or invalid.
+    Raises `RejectedError` if any is missing or invalid.
     """
     marks = read_object(reply, names, "marks cannot be read")
     if not all(type(mark) is int and 1 <= mark <= most for mark in marks.values()):
-        raise RefusedError("marks cannot be read")
+        raise RejectedError("marks cannot be read")
     return marks
 
 
@@ -148,11 +139,11 @@ class Attack:
 
 
 def read_attack(reply: str) -> Attack:
-    """Return a critic's attack. Raises `RefusedError` for an incomplete reply."""
+    """Return a critic's attack. Raises `RejectedError` for an incomplete reply."""
     content = read_object(reply, [*POINTS, "fault"], "attack cannot be read")
     points = tuple(name for name in POINTS if content[name] is False)
     if any(type(content[name]) is not bool for name in POINTS):
-        raise RefusedError("attack cannot be read")
+        raise RejectedError("attack cannot be read")
     return Attack(points, plain_text(content["fault"], 600, "fault") if points else "")
 
 
@@ -161,13 +152,8 @@ def read_solution(
 ) -> tuple[str, ...]:
     """Return the items of a solver's answer; empty if the solver finds no answer.
 
-    Arguments:
-        reply: the solver's reply.
-        metric: the requested kind of answer.
-        yes: the words for yes and no.
-        is_vote: whether it may become the answer, so that it has to be comparable.
-
-    Raises `RefusedError` for an invalid answer.
+    `is_vote` says that it may become the answer, so that it has to be comparable. Raises
+    `RejectedError` for an invalid answer.
     """
     answer = read_object(reply, ["answer"], "reply is not an answer")["answer"]
     if answer is None:
@@ -182,28 +168,28 @@ def read_solution(
 def read_object(reply: str, names: Collection[str], why: str) -> dict[str, Any]:
     """Return the one JSON object of a reply, which has exactly these names.
 
-    It is the whole reply, or its one fenced block. Raises `RefusedError`, for another value with
+    It is the whole reply, or its one fenced block. Raises `RejectedError`, for another value with
     `why`.
     """
     content = _json(reply)
     if not isinstance(content, dict) or set(content) != set(names):
-        raise RefusedError(why)
+        raise RejectedError(why)
     return content
 
 
 def _json(reply: str) -> Any:
     text = reply.strip()
     if len(text) > _LONGEST["reply"]:
-        raise RefusedError("reply is too long")
+        raise RejectedError("reply is too long")
     blocks = _BLOCK.findall(text)
     if len(blocks) > 1:
-        raise RefusedError("reply has several blocks")
+        raise RejectedError("reply has several blocks")
     try:
         return parsed_json(
             blocks[0] if blocks else text, object_pairs_hook=_object, parse_constant=_no_number
         )
     except ValueError:
-        raise RefusedError("reply is not JSON") from None
+        raise RejectedError("reply is not JSON") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -219,7 +205,7 @@ def _no_number(text: str) -> Any:
 
 def _scalar(item: object) -> str:
     if isinstance(item, bool) or not isinstance(item, str | int | float):
-        raise RefusedError("answer is neither text nor a number")
+        raise RejectedError("answer is neither text nor a number")
     return str(item)
 
 
@@ -231,22 +217,22 @@ def plain_text(value: object, longest: int, kind: str) -> str:
         longest: allowed characters.
         kind: of text; only people read a `question` or `fault`, spreadsheets also read others.
 
-    Raises `RefusedError` for other values, and for a text that a page, a spreadsheet or a terminal
+    Raises `RejectedError` for other values, and for a text that a page, a spreadsheet or a terminal
     would not show unchanged.
     """
     if not isinstance(value, str) or not value.strip():
-        raise RefusedError(f"{kind} is neither text nor a number")
+        raise RejectedError(f"{kind} is neither text nor a number")
     if len(value) > longest:
-        raise RefusedError(f"{kind} is too long")
+        raise RejectedError(f"{kind} is too long")
     text = " ".join(value.split())
     if any(unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Cn", "Co"} for letter in text):
-        raise RefusedError(f"{kind} has characters that cannot be shown")
+        raise RejectedError(f"{kind} has characters that cannot be shown")
     if _MARKUP.search(text):
-        raise RefusedError(f"{kind} has HTML in it")
+        raise RejectedError(f"{kind} has HTML in it")
     if _PATH.search(text):
-        raise RefusedError(f"{kind} names a path")
+        raise RejectedError(f"{kind} names a path")
     if kind not in {"question", "fault"} and _is_formula(text):
-        raise RefusedError(f"{kind} is a formula")
+        raise RejectedError(f"{kind} is a formula")
     return text
 
 
@@ -260,11 +246,11 @@ def _is_formula(text: str) -> bool:
 def tolerance_of(answers: tuple[str, ...], metric: str) -> str:
     """Return how far a rounded number may be off: one in its last digit, as in other questions.
 
-    Of other kinds of answers it is "". Raises `RefusedError` for what is not a number.
+    Of other kinds of answers it is "". Raises `RejectedError` for what is not a number.
     """
     if metric != "number":
         return ""
     number = parse_number(answers[0])
     if number is None:
-        raise RefusedError("answer is not a number")
+        raise RejectedError("answer is not a number")
     return f"0.{'0' * (number.decimals - 1)}1" if number.decimals else ""

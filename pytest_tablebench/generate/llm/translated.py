@@ -15,13 +15,15 @@ from pytest_tablebench.generate.llm.prompts import (
     ask_solver,
     yes_no,
 )
-from pytest_tablebench.generate.llm.replies import (
-    RefusedError,
-    plain_text,
-    read_object,
-    read_solution,
+from pytest_tablebench.generate.llm.replies import plain_text, read_object, read_solution
+from pytest_tablebench.generate.pair import (
+    Other,
+    Pair,
+    RejectedError,
+    parse_number,
+    plain_question,
+    says,
 )
-from pytest_tablebench.generate.pair import Other, Pair, parse_number, plain_question, says
 from pytest_tablebench.generate.question_maker import (
     CheckedQuestions,
     Conversation,
@@ -101,7 +103,7 @@ class _Both:
     words: _Translations
 
 
-class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
+class Translator(CheckedQuestions):
     """Translates the questions of one table after the other.
 
     Each question is translated, and translated back by an independent call. A solver answers the
@@ -138,10 +140,10 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         questions = self._questions[table.name or ""]
         try:
             words = yield from self._words(table)
-        except RefusedError as error:
-            raise RefusedError(f"not translated: {error.reason}") from None
+        except RejectedError as error:
+            raise RejectedError(f"not translated: {error.reason}") from None
         except ModelError as error:
-            raise RefusedError(f"not translated: no reply: {error.reason}") from None
+            raise RejectedError(f"not translated: no reply: {error.reason}") from None
         both = _Both(table, words.of(table), words)
         texts = [question.text for question in questions]
         digest = digest_of(table.title, table.lines, texts)
@@ -163,24 +165,20 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         translations = words.by_text | dict(zip(texts[1:], others, strict=True))
         answers = self._answers(question, translations)
         if language_of(translated) != self._to:
-            raise RefusedError("question is not translated")
+            raise RejectedError("question is not translated")
         if _numbers(translated) != _numbers(question.text):
-            raise RefusedError("numbers of the question have changed")
+            raise RejectedError("numbers of the question have changed")
         if question.context["kind"] != "yes_no":
             _require_unsaid(question, translated, answers)
         yield from self._require_solved(both, question, translated, answers)
         return self._made(both.other, question, translated, answers, translations)
-
-    def keep(self, proposal: tuple[_Both, _AnsweredQuestion], checked: Pair) -> Pair:  # noqa: ARG002
-        """Return the translated question."""
-        return checked
 
     def _words(self, table: Table) -> Conversation[_Translations]:
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
         texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
         chunks = list(_chunks(texts))
         if len(chunks) > _MOST_CHUNKS:
-            raise RefusedError("too long")
+            raise RejectedError("too long")
         replies = yield [
             reply_text(ask_for_translation(chunk, {}, self._from, self._model)) for chunk in chunks
         ]
@@ -188,13 +186,13 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         for chunk, reply in zip(chunks, values_of(replies), strict=True):
             translations += read_texts(reply, chunk)
         if len(set(map(plain_question, translations))) < len(set(map(plain_question, texts))):
-            raise RefusedError("two texts have become one")
+            raise RejectedError("two texts have become one")
         return _Translations(dict(zip(texts, translations, strict=True)))
 
     def _require_solved(
         self, both: _Both, question: _AnsweredQuestion, translated: str, answers: tuple[str, ...]
     ) -> Conversation[None]:
-        """Raise `RefusedError` unless a solver is right in both languages; raises `ModelError`."""
+        """Raise `RejectedError` unless a solver is right in both languages; raises `ModelError`."""
         translations = both.words.back().inside(translated)
         outcomes = yield [
             reply_text(ask_for_translation([translated], translations, self._to, self._model)),
@@ -203,11 +201,11 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
         back, reply = values_of(outcomes)
         returned = read_texts(back, [translated])[0]
         if not self._is_right(reply, answers, question, self._to):
-            raise RefusedError("translated question is answered differently")
+            raise RejectedError("translated question is answered differently")
         step = self._to_solver(both.table, question, returned, question.answers, is_back=True)
         reply = yield from reply_text(step)
         if not self._is_right(reply, question.answers, question, self._from):
-            raise RefusedError("question translated back is answered differently")
+            raise RejectedError("question translated back is answered differently")
 
     def _made(
         self,
@@ -271,14 +269,14 @@ class Translator(CheckedQuestions[tuple[_Both, _AnsweredQuestion], Pair]):
     ) -> bool:
         """Return whether a solver's reply is right, by the rules of a run.
 
-        Raises `RefusedError` for an invalid reply.
+        Raises `RejectedError` for an invalid reply.
         """
         items = read_solution(reply, _shape(question), yes_no(language))
         metric = question.metric or "typed_answer"
         try:
             graded = score(metric, "\n".join(items), list(expected), **question.context)
         except TableBenchError:
-            raise RefusedError("answer cannot be compared") from None
+            raise RejectedError("answer cannot be compared") from None
         least = self._threshold if question.threshold is None else question.threshold
         return graded.value >= least
 
@@ -306,10 +304,10 @@ def language_of(text: str) -> str:
 
 
 def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
-    """Return the translations of texts, in their order. Raises `RefusedError`."""
+    """Return the translations of texts, in their order. Raises `RejectedError`."""
     translations = read_object(reply, ["texts"], "reply is not a list of texts")["texts"]
     if not isinstance(translations, list) or len(translations) != len(texts):
-        raise RefusedError("reply is not a list of texts")
+        raise RejectedError("reply is not a list of texts")
     return [
         plain_text(translation, 100 + 4 * len(text), "translation")
         for translation, text in zip(translations, texts, strict=True)
@@ -339,8 +337,8 @@ def _numbers(text: str) -> list[str]:
 
 
 def _require_unsaid(question: _AnsweredQuestion, translated: str, answers: Sequence[str]) -> None:
-    """Raise `RefusedError` if a translation contains the answer and the question does not."""
+    """Raise `RejectedError` if a translation contains the answer and the question does not."""
     before, after = plain_question(question.text), plain_question(translated)
     is_said = any(says(before, answer) for answer in question.answers)
     if not is_said and any(says(after, answer) for answer in answers):
-        raise RefusedError("answer in question")
+        raise RejectedError("answer in question")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -11,6 +11,7 @@ from random import Random
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate.pair import (
     Pair,
+    RejectedError,
     answer_text,
     cell_key,
     is_empty,
@@ -25,12 +26,10 @@ from pytest_tablebench.generate.question_maker import (
     digest_of,
     spoken,
 )
-from pytest_tablebench.generate.rules._draw import NothingError
 from pytest_tablebench.tables.content import Cell, Path
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-_DRAWS = 6
 _MOST_ITEMS = 15
 _LONGEST = 100_000
 
@@ -49,7 +48,7 @@ class Probe:
 
 
 class Board:
-    """A table for drawing probes; cells that cannot be an answer raise `NothingError`."""
+    """A table for drawing probes; cells that cannot be an answer raise `RejectedError`."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -58,22 +57,22 @@ class Board:
         self.counts = Counter(map(cell_key, everything))
 
     def text(self, cell: Cell) -> str:
-        """Return a cell as an answer. Raises `NothingError` for an ambiguous one."""
+        """Return a cell as an answer. Raises `RejectedError` for an ambiguous one."""
         text = None if is_empty(cell) else answer_text(cell)
         if text is None:
-            raise NothingError
+            raise RejectedError
         return text
 
     def texts(self, cells: Sequence[Cell]) -> tuple[str, ...]:
         """Return several cells as the items of an answer."""
         if not 1 < len(cells) <= _MOST_ITEMS:
-            raise NothingError
+            raise RejectedError
         return tuple(map(self.text, cells))
 
     def once(self, cell: Cell) -> str:
         """Return a cell whose value occurs only once in the table."""
         if self.counts[cell_key(cell)] != 1:
-            raise NothingError
+            raise RejectedError
         return self.text(cell)
 
     def draw_cell(self, rng: Random) -> tuple[int, int]:
@@ -103,11 +102,11 @@ class Board:
     def named(self, rng: Random) -> tuple[int, int, int]:
         """Return the column of names, a row, and another column with a unique heading."""
         if self.label is None:
-            raise NothingError
+            raise RejectedError
         row, column = self.draw_cell(rng)
         self.once(self.header[column])
         if column == self.label:
-            raise NothingError
+            raise RejectedError
         return self.label, row, column
 
 
@@ -157,7 +156,7 @@ def _name_of(board: Board, rng: Random) -> Probe:
     label, row, column = board.named(rng)
     key = cell_key(board.rows[row][column])
     if sum(cell_key(other[column]) == key for other in board.rows) != 1:
-        raise NothingError
+        raise RejectedError
     fields = {
         "label": board.text(board.header[label]),
         "heading": board.text(board.header[column]),
@@ -168,7 +167,7 @@ def _name_of(board: Board, rng: Random) -> Probe:
 
 def _row(board: Board, rng: Random) -> Probe:
     if board.label is None:
-        raise NothingError
+        raise RejectedError
     row = board.draw_cell(rng)[0]
     name = board.once(board.rows[row][board.label])
     others = [cell for index, cell in enumerate(board.rows[row]) if index != board.label]
@@ -196,7 +195,7 @@ def _headings(board: Board, _: Random) -> Probe:
 def _merged(board: Board, rng: Random, along: str) -> Probe:
     spans = [span for span in board.table.spans if getattr(span, along) > 1]
     if not spans:
-        raise NothingError
+        raise RejectedError
     span = rng.choice(spans)
     value = board.once(board.table.lines[span.row][span.column])
     return Probe({"value": value}, (str(getattr(span, along)),), ("none",))
@@ -212,7 +211,7 @@ def _under_merged(board: Board, rng: Random) -> Probe:
         if table.header_rows and span.row == line and span.rows == 1 and span.columns > 1
     ]
     if not spans:
-        raise NothingError
+        raise RejectedError
     span = rng.choice(spans)
     value = board.once(table.lines[line][span.column])
     names = board.texts(table.header[span.column : span.column + span.columns])
@@ -223,16 +222,16 @@ def _path(board: Board, rng: Random) -> Probe:
     """Ask for a cell by all the headings above it and at its left."""
     table = board.table
     if not (table.header_rows or table.row_levels or table.sections or table.row_headers > 1):
-        raise NothingError
+        raise RejectedError
     row, column = board.draw_cell(rng)
     if column < table.row_headers or row in table.sections:
-        raise NothingError
+        raise RejectedError
     headings = table.path(row, column)
     if not headings.row or not headings.column or board.paths[headings] != 1:
-        raise NothingError
+        raise RejectedError
     names = [text for part in headings for text in part]
     if any(answer_text(name) is None or '"' in name for name in names):
-        raise NothingError
+        raise RejectedError
     row_text, column_text = (" > ".join(f'"{name}"' for name in part) for part in headings)
     fields = {"row": row_text, "column": column_text}
     return Probe(fields, (board.text(board.rows[row][column]),), _ARRANGED)
@@ -266,61 +265,37 @@ class ProbeGenerator(ComputedQuestions):
 
     reads_structure = True
 
-    def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its probes; None for a table that is left out."""
+    def make(self, table: Table, most: int | None) -> TableQuestions:
+        """Return a digest of the table and its probes. Raises `RejectedError`."""
         try:
             table.require_rectangular("a probe")
         except TableError:
-            self.skip("rows of unequal length")
-            return None
+            raise RejectedError("rows of unequal length") from None
         if not table.rows or not table.header:
-            self.skip("too small")
-            return None
+            raise RejectedError("too small")
         names = [cell_key(name) for name in table.header if not is_empty(name)]
         if not table.is_structured and len(set(names)) < len(table.header):
-            self.skip("empty or repeated headings")
-            return None
+            raise RejectedError("empty or repeated headings")
         if len(repr((table.lines, table.spans))) > _LONGEST:
-            self.skip("too long")
-            return None
-        digest = digest_of(table.lines, table.spans)
-        left = self._per_table if most is None else min(most, self._per_table)
-        return digest, self._pairs(Board(table), digest, left)
+            raise RejectedError("too long")
+        digest, seen = digest_of(table.lines, table.spans), set[str]()
+        board, rng = Board(table), seeded_random(f"probes/{digest}", seed=self._seed)
+        kinds = STRUCTURED if table.is_structured else PROBES
+        return digest, self.drawn(
+            kinds, most, _next, lambda kind: self._pair(kind, board, digest, rng, seen)
+        )
 
-    def _pairs(self, board: Board, digest: str, left: int) -> Iterator[Pair]:
-        rng = seeded_random(f"probes/{digest}", seed=self._seed)
-        kinds = STRUCTURED if board.table.is_structured else PROBES
-        seen, draws = set[str](), dict.fromkeys(kinds, _DRAWS)
-        while left and draws:
-            for kind in list(draws):
-                if not left:
-                    break
-                pair = self._pair(kind, board, digest, rng, seen)
-                if pair is not None:
-                    left -= 1
-                    self.tally.recipes[kind] += 1
-                    yield pair
-                else:
-                    draws[kind] -= 1
-                    if not draws[kind]:
-                        del draws[kind]
-        self.tally.tables["used"] += 1
-
-    def _pair(
-        self, kind: str, board: Board, digest: str, rng: Random, seen: set[str]
-    ) -> Pair | None:
+    def _pair(self, kind: str, board: Board, digest: str, rng: Random, seen: set[str]) -> Pair:
         language = spoken(self._language, self.tally.accepted, board.header)
-        try:
-            probe = PROBES[kind](board, rng)
-        except NothingError:
-            return None
+        probe = PROBES[kind](board, rng)
         question = rng.choice(data_file(f"probes/{language}.toml")[kind]).format_map(probe.fields)
         key = plain_question(question)
         if kind in {"rows", "columns", "headings"} and kind in seen:
-            return None
-        if key in seen or any(says(key, answer) for answer in probe.answers):
-            self.tally.rejected["duplicate" if key in seen else "answer in question"] += 1
-            return None
+            raise RejectedError
+        if key in seen:
+            raise RejectedError("duplicate")
+        if any(says(key, answer) for answer in probe.answers):
+            raise RejectedError("answer in question")
         seen |= {key, kind}
         single = len(probe.answers) == 1
         number = single and parse_number(probe.answers[0]) is not None
@@ -332,3 +307,10 @@ class ProbeGenerator(ComputedQuestions):
             tags={"skill": "probe", "probe": kind, "language": language},
             perturbations=probe.perturbations,
         )
+
+
+def _next(draws: dict[str, int]) -> str:
+    """Return the first kind and move it to the end, so that the kinds alternate."""
+    kind = next(iter(draws))
+    draws[kind] = draws.pop(kind)
+    return kind

@@ -8,16 +8,18 @@ from math import sqrt
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_tablebench.generate.pair import Amount, PlanStep, RejectedError, answer_text
+from pytest_tablebench.generate.pair import (
+    Amount,
+    NothingError,
+    PlanStep,
+    RejectedError,
+    answer_text,
+)
 from pytest_tablebench.generate.rules._answers import narrow, plain_answer
 from pytest_tablebench.generate.rules._basics import MOST_ITEMS, NARROWING
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 _T = TypeVar("_T")
-
-
-class NothingError(Exception):
-    """A table has nothing for a step; further draws would fail too."""
 
 
 def draw_steps(written: Sequence[str], sheet: ParsedSheet, rng: Random) -> tuple[PlanStep, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,14 +27,11 @@ from pytest_tablebench.generate.question_maker import (
     spoken,
 )
 from pytest_tablebench.generate.rules._answers import plain_answer
-from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
-from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
+from pytest_tablebench.generate.rules._draw import draw_steps
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.rules._wording import word
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
-
-_DRAWS = 6
-"""Rejected draws of one recipe after which it is dropped for a table."""
 
 _MOST_AHEAD = 3
 """The most by which one recipe's answers yes and no may differ in number."""
@@ -86,10 +83,17 @@ class RuleGenerator(ComputedQuestions):
         super().__init__(seed=seed, per_table=per_table, language=language)
         self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
 
-    def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its questions; None for a table that is left out."""
-        sheet = self.sheet(table)
-        return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
+    def make(self, table: Table, most: int | None) -> TableQuestions:
+        """Return a digest of the table and its questions, in a good mixture of subtasks.
+
+        The next recipe is always the least used one that the table allows. Raises `RejectedError`.
+        """
+        sheet, seen = ParsedSheet.of(table), set[object]()
+        rng = seeded_random(f"rules/{sheet.digest}", seed=self._seed)
+        names = [recipe.name for recipe in self._recipes]
+        return sheet.digest, self.drawn(
+            names, most, self._next, lambda name: self._pair(RECIPES[name], sheet, rng, seen)
+        )
 
     def cells(self) -> Counter[tuple[str, str]]:
         """Return the number of accepted questions by subtask and difficulty."""
@@ -98,48 +102,10 @@ class RuleGenerator(ComputedQuestions):
             counts[RECIPES[name].cell] += count
         return counts
 
-    def sheet(self, table: Table) -> ParsedSheet | None:
-        """Return a table as a sheet; None for an unfit table, whose reason is counted."""
-        try:
-            return ParsedSheet.of(table)
-        except UnfitError as error:
-            self.skip(str(error))
-            return None
-
-    def pairs(self, sheet: ParsedSheet, most: int | None = None) -> Iterator[Pair]:
-        """Yield up to `most` questions about a sheet, in a good mixture of subtasks.
-
-        The next recipe is always the least used one that the table allows.
-        """
-        seen = set[object]()
-        rng = seeded_random(f"rules/{sheet.digest}", seed=self._seed)
-        open_recipes = {recipe.name: _DRAWS for recipe in self._recipes}
-        left = self._per_table if most is None else min(most, self._per_table)
-        while left and open_recipes:
-            recipe = self._next(open_recipes)
-            try:
-                pair = self._pair(recipe, sheet, rng, seen)
-            except NothingError:
-                del open_recipes[recipe.name]
-                continue
-            except RejectedError as error:
-                self.tally.rejected[error.reason] += 1
-                open_recipes[recipe.name] -= 1
-                if not open_recipes[recipe.name]:
-                    del open_recipes[recipe.name]
-                continue
-            self.tally.recipes[recipe.name] += 1
-            left -= 1
-            yield pair
-        self.tally.tables["used"] += 1
-
-    def _next(self, open_recipes: Mapping[str, int]) -> Recipe:
+    def _next(self, names: Iterable[str]) -> str:
         """Return the least used recipe of the least used subtask and difficulty."""
         cells, used = self.cells(), self.tally.recipes
-        return min(
-            (RECIPES[name] for name in open_recipes),
-            key=lambda recipe: (cells[recipe.cell], used[recipe.name]),
-        )
+        return min(names, key=lambda name: (cells[RECIPES[name].cell], used[name]))
 
     def _pair(self, recipe: Recipe, sheet: ParsedSheet, rng: Random, seen: set[object]) -> Pair:
         steps = draw_steps(recipe.steps, sheet, rng)

@@ -11,9 +11,9 @@ from datetime import date
 from decimal import Decimal
 from functools import cached_property
 
-from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate.pair import (
     ParsedNumber,
+    RejectedError,
     answer_text,
     cell_key,
     is_empty,
@@ -30,10 +30,6 @@ _LONGEST = 100_000
 _MOST_GROUPS = 12
 _YEARS = range(1500, 2101)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-class UnfitError(TableBenchError):
-    """No questions can be made from a table; the message is the reason that is counted."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +61,21 @@ class ParsedSheet:
 
     @classmethod
     def of(cls, table: Table) -> ParsedSheet:
-        """Read a table. Raises `UnfitError` (filters of spec: treb.md section 6.1)."""
+        """Read a table. Raises `RejectedError` (filters of spec: treb.md section 6.1)."""
         names = [answer_text(name) for name in table.header]
         if any(len(row) != len(table.header) for row in table.rows):
-            raise UnfitError("rows of unequal length")
+            raise RejectedError("rows of unequal length")
         if len(table.rows) < _FEWEST_ROWS or len(table.header) < _FEWEST_COLUMNS:
-            raise UnfitError("too small")
+            raise RejectedError("too small")
         texts = [str(cell) for row in (table.header, *table.rows) for cell in row]
         if sum(map(len, texts)) + 9 * len(texts) > _LONGEST:
-            raise UnfitError("too long")
+            raise RejectedError("too long")
         if any(is_empty(cell) for row in (table.header, *table.rows) for cell in row):
-            raise UnfitError("missing values")
+            raise RejectedError("missing values")
         if len({cell_key(name) for name in table.header}) < len(table.header):
-            raise UnfitError("two columns with one name")
+            raise RejectedError("two columns with one name")
         if any(map(is_summary, texts)):
-            raise UnfitError("summary row or column")
+            raise RejectedError("summary row or column")
         columns = zip(*table.rows, strict=True)
         cells = {name: cs for name, cs in zip(names, columns, strict=True) if name is not None}
         numbers = {
@@ -88,7 +84,7 @@ class ParsedSheet:
             if not _has_other_signs(name, cells) and (numeric := _numbers(cells[name])) is not None
         }
         if not numbers:
-            raise UnfitError("no numeric column")
+            raise RejectedError("no numeric column")
         content = "\0".join(texts).encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(b"%d\0" % len(table.header) + content).hexdigest()[:16]
         label = next((name for name in cells if _names(cells[name]) and name not in numbers), "")

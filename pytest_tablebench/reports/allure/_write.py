@@ -20,8 +20,8 @@ from typing import Any
 from allure_commons import model2
 from allure_commons.logger import AllureFileLogger
 
+from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.documents.formats import number, percent
 from pytest_tablebench.errors import writing
 from pytest_tablebench.reports.allure._results import (
