@@ -24,26 +24,24 @@ MOST_LOSSES = 3
 
 @dataclass(frozen=True)
 class Lane:
-    """One model of a run. Models of one provider share its pace.
+    """One model of a run, and how it is called. Models of one provider share its pace.
 
     Arguments:
-        priced: False if a call's price is known only from its reply. Under a budget, the
-            dispatcher then starts as many calls as the budget covers at the highest price seen.
+        reference: where callers find the maker of a registered provider; None: it has none. The
+            price of its calls is known only from replies. Under a budget, the dispatcher starts as
+            many of them as the budget covers at the highest price seen.
         at_once: the largest number of calls to the provider in flight; None: the run's.
+        file: the model's file if the run serves it.
+        asked_as: litellm's name of a model that the run serves.
     """
 
     model: str
-    provider: str
-    priced: bool = True
+    api_base: str | None = field(repr=False)
+    provider: str = field(repr=False)
+    reference: Mapping[str, Any] | None = field(default=None, repr=False)
     at_once: int | None = None
-
-
-@dataclass(frozen=True)
-class RunLimits:
-    connections: int
-    retries: int
-    max_cost: float | None = None
-    patience: float = 180.0
+    file: str | None = None
+    asked_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,9 @@ class Dispatcher:
     """Starts jobs as limits allow, and delivers the answer or the final error of each.
 
     Arguments:
-        lanes: the models of the run.
-        limits: calls in flight, retries and budget.
+        connections: the largest number of calls in flight.
+        max_cost: US dollars that all calls may cost; None: no limit.
+        patience: seconds without any answer after which a provider is given up.
         clock: returns seconds, from any starting point.
         later: calls a function after so many seconds.
         start: sends a job to a caller.
@@ -72,7 +71,10 @@ class Dispatcher:
     """
 
     lanes: Sequence[Lane]
-    limits: RunLimits
+    connections: int
+    retries: int
+    max_cost: float | None
+    patience: float
     clock: Callable[[], float]
     later: Callable[[float, Callable[[], None]], object]
     start: Callable[[Job], None]
@@ -86,11 +88,12 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self.totals = [Totals() for _ in self.lanes]
-        most, patience = self.limits.connections, self.limits.patience
+        most = self.connections
         self.paces = {
-            lane.provider: Pace(min(most, lane.at_once or most), patience) for lane in self.lanes
+            lane.provider: Pace(min(most, lane.at_once or most), self.patience)
+            for lane in self.lanes
         }
-        self.policy = RetryPolicy(self.limits.retries)
+        self.policy = RetryPolicy(self.retries)
         self._lane_states = [LaneState() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
@@ -112,7 +115,7 @@ class Dispatcher:
         """Start all jobs that may start now."""
         now = self.clock()
         blocked = 0
-        while self.in_flight < self.limits.connections and blocked < len(self.lanes):
+        while self.in_flight < self.connections and blocked < len(self.lanes):
             lane = self._turn % len(self.lanes)
             self._turn += 1
             queue, pace = self._lane_states[lane].queue, self.paces[self.lanes[lane].provider]
@@ -160,8 +163,8 @@ class Dispatcher:
 
     def _affordable(self, lane: int) -> bool:
         """Return whether the budget covers one more call at the highest price seen."""
-        limit, state = self.limits.max_cost, self._lane_states[lane]
-        if limit is None or self.lanes[lane].priced or not state.in_flight:
+        limit, state = self.max_cost, self._lane_states[lane]
+        if limit is None or self.lanes[lane].reference is None or not state.in_flight:
             return True
         if state.most_usd is None:
             return False
@@ -169,7 +172,7 @@ class Dispatcher:
 
     def _spend(self, cost: float | None) -> None:
         self.spent_usd += cost or 0.0
-        limit = self.limits.max_cost
+        limit = self.max_cost
         if limit is None:
             return
         if cost is None:
@@ -200,8 +203,8 @@ class Dispatcher:
         )
         if unreachable and pace.down_since is not None:
             # It has answered before: this is an outage, which does not use the case's retries up.
-            job.attempt = min(job.attempt, self.limits.retries, 4)
-            wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
+            job.attempt = min(job.attempt, self.retries, 4)
+            wait = self.policy.wait(error, job.attempt) if self.retries else None
             if wait is not None and self._end_of(state) is None:
                 # All calls wait together, so that all continue when the provider is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
