@@ -20,12 +20,12 @@ from pytest_tablebench.executors._wire import (
     not_stored,
     read_error,
     read_execute,
-    read_reply,
     read_request,
 )
 from pytest_tablebench.executors.dask._cluster import Cluster, Task, WorkerHandle
 from pytest_tablebench.executors.local._callers import CallerPool
 from pytest_tablebench.metrics.steps import read_execution
+from pytest_tablebench.models.base import Reply
 from pytest_tablebench.models.litellm_facts import facts_entry
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class DaskCallers(CallerPool):
         """Store a reply; return fields that report a failure to store it."""
         request = read_request(job.body)
         try:
-            self._listener.store.put(request, read_reply(reply))
+            self._listener.store.put(request, Reply(**reply))
         except StoreError as error:
             return not_stored(error, request)
         return {}

@@ -17,13 +17,13 @@ from pytest_tablebench.executors._wire import (
     header,
     pack,
     read_error,
-    read_reply,
     read_score,
     request_body,
     to_json,
 )
 from pytest_tablebench.executors.local._local_work import grade_body
 from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
+from pytest_tablebench.models import Reply
 
 SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
@@ -200,4 +200,4 @@ def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:
         return read_error(head["error"])
     if "score" in head:
         return read_score(head["score"])
-    return read_reply(head["reply"]) if "reply" in head else read_execution(json.loads(body))
+    return Reply(**head["reply"]) if "reply" in head else read_execution(json.loads(body))
