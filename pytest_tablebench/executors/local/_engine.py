@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
+import pickle
 import secrets
 import subprocess
 import tempfile
@@ -18,12 +20,17 @@ from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
-from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import needs_litellm, refusal_lines
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 BROKER = "pytest_tablebench.executors.{}.broker"
 """The broker's module, for `local` or `dask`."""
+
+_USED = (
+    *("connections", "max_cost", "max_reply", "oldest", "patience", "retries", "scheduler"),
+    *("score_there", "timeout", "transport"),
+)
+"""The settings that the broker and the callers use."""
 
 END_S = 5.0
 """Seconds that the broker has to end before it is killed."""
@@ -111,10 +118,9 @@ class Engine:
         self._process = self._broker.process
         names = [lane.asked_as or lane.model for lane in lanes if lane.reference is None]
         has_litellm = needs_litellm(names, settings.transport)
-        fields = settings_fields(settings)
         config = {
-            **fields,
-            "settings": fields,
+            **{name: getattr(settings, name) for name in _USED},
+            "settings": base64.b64encode(pickle.dumps(settings)).decode("ascii"),
             "token": self._token,
             "lanes": [vars(lane) for lane in lanes],
             "eager": eager,

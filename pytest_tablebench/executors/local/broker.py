@@ -38,8 +38,7 @@ class Broker:
         self.token: str = config["token"]
         self.done = asyncio.Event()
         self._loop = loop = asyncio.get_running_loop()
-        oldest = config.get("settings", {}).get("oldest")
-        self.store = Store.open(Path(config["store"]), oldest=oldest)
+        self.store = Store.open(Path(config["store"]), oldest=config.get("oldest"))
         self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
