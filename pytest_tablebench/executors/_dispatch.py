@@ -44,17 +44,6 @@ class Lane:
     asked_as: str | None = None
 
 
-@dataclass(frozen=True)
-class Wait:
-    """A provider that has only failed `since` a time; it is given up at the time `until`."""
-
-    models: tuple[str, ...]
-    reason: str
-    """The kind of the last failure."""
-    since: float
-    until: float
-
-
 @dataclass
 class Dispatcher:
     """Starts jobs as limits allow, and delivers the answer or the final error of each.
@@ -259,17 +248,22 @@ class Dispatcher:
 
     # A provider that answers nothing.
 
-    def waits(self) -> list[Wait]:
-        """Return the providers that have answered nothing for a while."""
-        now, waits = self.clock(), []
+    def waits(self) -> list[dict[str, Any]]:
+        """Return the providers that have answered nothing for a while.
+
+        Each has its `models`, the `reason` of the last failure, the time `since` which all calls
+        have failed, and the time `until` which it is not given up.
+        """
+        now = self.clock()
+        waits: list[dict[str, Any]] = []
         for provider, pace in self.paces.items():
             since = pace.silent_since
             if since is None or pace.idle_since is not None:
                 continue
             if now - since >= min(WAIT_S, pace.patience / 4):
-                models = tuple(lane.model for lane in self.lanes if lane.provider == provider)
-                reason = self._last_errors[provider].reason
-                waits.append(Wait(models, reason, since, since + pace.patience))
+                models = [lane.model for lane in self.lanes if lane.provider == provider]
+                reason, until = self._last_errors[provider].reason, since + pace.patience
+                waits.append({"models": models, "reason": reason, "since": since, "until": until})
         return waits
 
     def _check_silence(self, provider: str, now: float, error: ModelError) -> None:

@@ -112,9 +112,7 @@ class LiteLLMModel:
         if provider in CLIENT_TAKEN:
             arguments["client"] = sessions.litellm_client()
         elif provider in SESSION_CLIENT:
-            from pytest_tablebench.models._litellm_clients import use_session_client
-
-            use_session_client(litellm)
+            sessions.use_session_client(litellm)
         state = sessions.CallState()
         context = contextvars.copy_context()
         context.run(sessions.CALL_STATE.set, state)

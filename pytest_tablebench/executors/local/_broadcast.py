@@ -74,7 +74,7 @@ class Broadcast:
 
     def announce_waits(self) -> None:
         """Send the silent providers to all clients if they have changed, with clock times."""
-        waits = [vars(wait) for wait in self._dispatcher.waits()]
+        waits = self._dispatcher.waits()
         if waits == self._waits:
             return
         self._waits = waits

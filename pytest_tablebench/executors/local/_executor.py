@@ -59,7 +59,7 @@ class LocalExecutor:
         self.notes: dict[str, Any] = {}
         """The broker's notes, by name."""
         self.waits: list[dict[str, Any]] = []
-        """Providers that answer nothing at the moment: fields of `Wait`, with clock times."""
+        """Providers that answer nothing at the moment: `Dispatcher.waits`, with clock times."""
         self._lanes = {model: number for number, model in enumerate(lanes)}
         self._socket = socket.socket()
         self._selector = selectors.DefaultSelector()
