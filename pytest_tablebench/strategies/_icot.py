@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,9 +10,8 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.errors import REFUSED, ModelError
 from pytest_tablebench.metrics.replies import oddities
-from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.models import Message, Reply
-from pytest_tablebench.serializers.content import Content
 from pytest_tablebench.strategies._programs import (
     frame_names,
     frames_text,
@@ -34,8 +33,6 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_execution,
-    the_reply,
 )
 
 MAX_PROGRAMS = 3
@@ -141,48 +138,37 @@ class ICoT:
     def converse(self, task: Task) -> Conversation:
         """Ask and run in turn."""
         frames = frame_names(task.tables, task.compat)
-        asking = _InterleavedChat(task, user_content(task, frames), frames_text(frames))
+        instruction = SYSTEM.format(frames=frames_text(frames), ask=task.form.ask)
+        system, user = system_message(task.form, instruction), user_content(task, frames)
         state = Interleaved(task.compat, task.params.get("max_exec", MAX_PROGRAMS))
-        failed = False
+        continues = task.continues is not False
+        failed = restated = False
         while not state.finished:
-            if state.program is None:
-                state = state.said((yield from asking.go_on(state.text)))
+            if state.program is not None:
+                earlier = state.programs[:-1]
+                ran: Execution = yield program_step(
+                    "icot", state.program, frames, task.compat, earlier
+                )
+                failed = failed or ran.outcome != "ok"
+                state = state.ran(observation(ran))
                 continue
-            earlier = state.programs[:-1]
-            step = program_step("icot", state.program, frames, task.compat, earlier)
-            ran = the_execution((yield step))
-            failed = failed or ran.outcome != "ok"
-            state = state.ran(observation(ran))
-        flags = ("program_failed",) * failed + ("turn_restated",) * asking.restated
+            messages = (*system, Message("user", user))
+            reply: Reply | None = None
+            if state.text and continues:
+                try:
+                    reply = yield Ask((*messages, Message("assistant", state.text)))
+                except ModelError as error:
+                    if error.reason != REFUSED:
+                        raise
+                    continues = False
+            if reply is None and state.text:
+                restated = True
+                text = f"\n\n{SO_FAR}{state.text}{GO_ON}"
+                content = user + text if isinstance(user, str) else (*user, text)
+                messages = (*system, Message("user", content))
+            if reply is None:
+                reply = yield Ask(messages)
+            state = state.said(reply.text)
+        flags = ("program_failed",) * failed + ("turn_restated",) * restated
         flags += oddities(state.text)
         return Said(state.text if task.form.judged == "reply" else state.answer, flags)
-
-
-class _InterleavedChat:
-    """Asks a model to continue its own turn."""
-
-    def __init__(self, task: Task, user: Content, frames: str) -> None:
-        instruction = SYSTEM.format(frames=frames, ask=task.form.ask)
-        self._system = system_message(task.form, instruction)
-        self._user = user
-        self._continues = task.continues
-        self.restated = False
-
-    def go_on(self, so_far: str) -> Generator[Step, Reply | Execution, str]:
-        """Return the model's continuation of the text so far."""
-        messages = (*self._system, Message("user", self._user))
-        if so_far and self._continues is not False:
-            try:
-                outcome = yield Ask((*messages, Message("assistant", so_far)))
-            except ModelError as error:
-                if error.reason != REFUSED:
-                    raise
-                self._continues = False
-            else:
-                return the_reply(outcome).text
-        if so_far:
-            self.restated = True
-            user, text = self._user, f"\n\n{SO_FAR}{so_far}{GO_ON}"
-            content = user + text if isinstance(user, str) else (*user, text)
-            messages = (*self._system, Message("user", content))
-        return the_reply((yield Ask(messages))).text

@@ -11,7 +11,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.models import Message
+from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.strategies._replies import json_answer
 from pytest_tablebench.strategies.base import (
@@ -20,7 +20,6 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_reply,
 )
 from pytest_tablebench.tables.table import Table
 
@@ -172,6 +171,6 @@ class TCoT:
 
         user = Message("user", task.rewritten(show))
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))
-        reply = the_reply((yield Ask((*system, user))))
+        reply: Reply = yield Ask((*system, user))
         flags = ("table_cut",) * cut + oddities(reply.text)
         return Said(json_answer(reply.text, task.compat), flags)

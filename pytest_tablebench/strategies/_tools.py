@@ -22,8 +22,6 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_execution,
-    the_reply,
 )
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import SameTable
@@ -222,7 +220,7 @@ class Tools:
         schemas = tuple(tool.schema for tool in offered.values())
         missing = tuple(f"without_{name}" for name in self.tools if name not in offered)
         for turn in range(1, turns + 1):
-            reply = the_reply((yield Ask(messages, tools=schemas)))
+            reply: Reply = yield Ask(messages, tools=schemas)
             if not reply.calls:
                 flags = ("tool_failed",) * (calls.failed > 0)
                 return Said(reply.text, (*flags, *missing), calls.figures(turn))
@@ -254,7 +252,7 @@ class _Calls:
 
     def results(
         self, calls: Sequence[ToolCall], last: str
-    ) -> Generator[Step, Reply | Execution, list[Message]]:
+    ) -> Generator[Step, Execution, list[Message]]:
         """Return the results of a reply's calls, one message each, the last with a note."""
         messages = []
         for index, call in enumerate(calls):
@@ -273,14 +271,14 @@ class _Calls:
             messages.append(Message("tool", (ToolResult(call.id, text + note),)))
         return messages
 
-    def _result(self, call: ToolCall) -> Generator[Step, Reply | Execution, str]:
+    def _result(self, call: ToolCall) -> Generator[Step, Execution, str]:
         tool = self._tools.get(call.name)
         if tool is None:
             raise ValueError(f"there is no tool of this name; there are {', '.join(self._tools)}")
         self._counts[tool.name] += 1
         arguments = tool.read(call.arguments)
         earlier = self._earlier[tool.name]
-        ran = the_execution((yield tool.run(self._tables, arguments, earlier)))
+        ran = yield tool.run(self._tables, arguments, earlier)
         earlier.append(arguments)
         if ran.outcome == "ok":
             return ran.output or "[no output]"

@@ -18,7 +18,7 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers.content import Content
 from pytest_tablebench.serializers.structured import flattened
-from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least, the_reply
+from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.hierarchy.tree import (
     TREE_PROMPT,
@@ -186,7 +186,7 @@ class TreeThinker:
         words = {} if task.form.words is None else task.form.words(task.example)
         if task.tables and task.params.get("tree", True):
             question = Message("user", _tree_question(task, words.get("tree")))
-            drawn = the_reply((yield Ask((question,)))).text
+            drawn = (yield Ask((question,))).text
             notes.read_tree(_after_thoughts(drawn, task), task.tables)
             messages = (question, Message("assistant", drawn))
             prompt = _joined(TASK, task.rewritten(lambda _: ABOVE), sep="")
@@ -194,7 +194,7 @@ class TreeThinker:
         if task.tables and task.params.get("align") == "model":
             of = OF_TREE if messages else ""
             question = Message("user", _joined(prompt, "\n\n", ALIGN.format(of=of), sep=""))
-            reply = the_reply((yield Ask((*messages, question)))).text
+            reply = (yield Ask((*messages, question))).text
             notes.read_alignment(_after_thoughts(reply, task), len(messages) // 2)
             part = _part(task, notes)
             messages = (*messages, question, Message("assistant", reply))
@@ -204,7 +204,7 @@ class TreeThinker:
         last = _joined(prompt, "\n\n" * (prompt != ALIGNED), part, _steps(task, notes), sep="")
         if "task" in words and messages and not task.params:
             last = words["task"]
-        reply = the_reply((yield Ask((*messages, Message("user", last))))).text
+        reply = (yield Ask((*messages, Message("user", last)))).text
         if notes.alignment is None and _has_steps(task, notes):
             keywords = read_keywords(_after_thoughts(reply, task))
             notes.keep(keywords, len(messages) // 2)
