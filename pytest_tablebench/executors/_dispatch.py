@@ -212,7 +212,8 @@ class Dispatcher:
                 self._retry(job)
         else:
             self._fail_finally(job, error)
-        self._check_silence(provider, now, error)
+        self._last_errors[provider] = error
+        self._check_silence(provider)
         self.pump()
 
     def _pay(self, job: Job, spent: Mapping[str, Any]) -> None:
@@ -266,9 +267,10 @@ class Dispatcher:
                 waits.append({"models": models, "reason": reason, "since": since, "until": until})
         return waits
 
-    def _check_silence(self, provider: str, now: float, error: ModelError) -> None:
-        pace, self._last_errors[provider] = self.paces[provider], error
-        if pace.silent_since is None:
+    def _check_silence(self, provider: str) -> None:
+        """Give up a provider that was silent for too long; else check again when it may be."""
+        now, pace = self.clock(), self.paces[provider]
+        if pace.silent_since is None or pace.idle_since is not None:
             return
         if pace.out(now):
             self._give_up_silent(provider)
@@ -276,20 +278,12 @@ class Dispatcher:
             pace.rest(now)
         elif provider not in self._watched:
             self._watched.add(provider)
-            self.later(pace.patience, lambda: self._watch(provider))
+            left = pace.silent_since + pace.patience - now
+            self.later(left, lambda: self._watch(provider))
 
     def _watch(self, provider: str) -> None:
-        """Give up a provider that was silent for too long; else check again when it may be."""
         self._watched.remove(provider)
-        pace = self.paces[provider]
-        if pace.silent_since is None or pace.idle_since is not None:
-            return
-        left = pace.silent_since + pace.patience - self.clock()
-        if left > 0:
-            self._watched.add(provider)
-            self.later(left, lambda: self._watch(provider))
-        else:
-            self._give_up_silent(provider)
+        self._check_silence(provider)
 
     def _give_up_silent(self, provider: str) -> None:
         pace = self.paces[provider]
