@@ -138,12 +138,17 @@ class Dispatcher:
         self._wake_at = 0.0  # a timer may be early; `pump` then sets another one
         self.pump()
 
-    def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
+    def _end_call(self, job: Job) -> tuple[LaneState, Pace]:
         self.in_flight -= 1
-        state, cost = self._lane_states[job.lane], reply.get("cost_usd")
+        state = self._lane_states[job.lane]
         state.in_flight -= 1
+        return state, self.paces[self.lanes[job.lane].provider]
+
+    def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
+        state, pace = self._end_call(job)
+        cost = reply.get("cost_usd")
         state.expect(cost)
-        self.paces[self.lanes[job.lane].provider].succeed()
+        pace.succeed()
         state.answered()
         self.totals[job.lane].add(reply)
         self.deliver(job, {"reply": dict(reply)})
@@ -173,11 +178,8 @@ class Dispatcher:
 
     def fail(self, job: Job, error: ModelError) -> None:
         """Retry a failed call later, or deliver its error and check whether to give up."""
-        self.in_flight -= 1
-        self._lane_states[job.lane].in_flight -= 1
-        now = self.clock()
-        state, provider = self._lane_states[job.lane], self.lanes[job.lane].provider
-        pace = self.paces[provider]
+        now, provider = self.clock(), self.lanes[job.lane].provider
+        state, pace = self._end_call(job)
         if error.spent is not None:
             self._pay(job, error.spent)
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
@@ -234,17 +236,11 @@ class Dispatcher:
         if job.losses > MOST_LOSSES:
             self.fail(job, error)
             return
-        self.in_flight -= 1
-        state = self._lane_states[job.lane]
-        state.in_flight -= 1
-        self.paces[self.lanes[job.lane].provider].in_flight -= 1
+        _, pace = self._end_call(job)
+        pace.in_flight -= 1
         job.attempt -= 1
         job.urgent = True
-        end = self._end_of(state)
-        if end is not None:
-            self.deliver(job, {"error": error_fields(end)})
-        else:
-            state.queue.push(job)
+        self.submit(job)
         self.pump()
 
     # A provider that answers nothing.
@@ -307,8 +303,7 @@ class Dispatcher:
             return  # the stop was delivered already
         self._retries.remove(job)
         job.urgent = True
-        self._lane_states[job.lane].queue.push(job)
-        self.pump()
+        self.submit(job)
 
     def _fail_finally(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)
