@@ -101,7 +101,6 @@ class Dispatcher:
         self.pump()
 
     def pump(self) -> None:
-        """Start all jobs that may start now."""
         now = self.clock()
         blocked = 0
         while self.in_flight < self.connections and blocked < len(self.lanes):
@@ -219,7 +218,6 @@ class Dispatcher:
         self.pump()
 
     def _pay(self, job: Job, spent: Mapping[str, Any]) -> None:
-        """Count an attempt that failed and was paid for."""
         cost = spent.get("cost_usd")
         before = job.spent or dict.fromkeys(SPENT, 0)
         job.spent = {name: plus(before[name], spent.get(name)) for name in SPENT}

@@ -38,7 +38,6 @@ def to_json(value: object) -> bytes:
 
 
 def pack(head: Mapping[str, Any], body: bytes | None = None) -> bytes:
-    """Encode a message for a socket."""
     line = to_json(head)
     return line + b"\n" if body is None else b"".join((line, b"\t", body, b"\n"))
 
@@ -141,7 +140,6 @@ def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
 
 
 def error_fields(error: ModelError) -> dict[str, Any]:
-    """Convert an error to JSON values."""
     values = {name: getattr(error, name) for name in ("reason", "retryable", "whole_run")}
     rare = {name: getattr(error, name) for name in ("refused", "given_up", "spent")}
     values |= {name: value for name, value in rare.items() if value is not None}

@@ -66,7 +66,6 @@ class Failures:
     timeout: float
 
     def timed_out(self) -> ModelError:
-        """Return the error for a call that exceeded its time limit."""
         return ModelError(
             f"{self.model} did not answer within {self.timeout:g} s; allow more time or check "
             "the server",

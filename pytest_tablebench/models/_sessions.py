@@ -197,7 +197,6 @@ class BoundedResponse(aiohttp.ClientResponse):
     facts: CompletionFacts = CompletionFacts()
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Read headers and body."""
         await super().start(connection)
         refused = refused_redirect(self.url, self.status, self._headers)
         if refused is not None:
@@ -211,7 +210,6 @@ class BoundedResponse(aiohttp.ClientResponse):
         return self
 
     def take(self, body: bytes) -> None:
-        """Parse the body of a reply."""
         self.value, _, self.facts = checked(body)
 
     async def _read_reply(self) -> bytes:

@@ -300,7 +300,6 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
 
 
 def _without_answer(reply: Reply, missing: str) -> str:
-    """Return a sentence about a reply without an answer."""
     if missing == REFUSED_ANSWER:
         return f"the model refused to answer: {printable(reply.text.strip(), 200)!r}"
     if missing == CONTENT_FILTER:

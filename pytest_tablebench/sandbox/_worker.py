@@ -143,7 +143,6 @@ class SandboxProcess:
             process.kill()
 
     def close(self) -> None:
-        """End the process, and what it runs."""
         process, self._process = self._process, None
         if process is not None:
             for pipe in (process.stdin, process.stdout, process.stderr):

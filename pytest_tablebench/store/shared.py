@@ -72,11 +72,8 @@ class Shared:
         try:
             filesystem, path = url_to_fs(address, **options)
         except (ImportError, ValueError) as error:
-            raise self._unusable(_why(error)) from None
+            raise SettingsError(f"answer store {self.shown}: {_why(error)}") from None
         return filesystem, str(path).rstrip("/")
-
-    def _unusable(self, why: str) -> SettingsError:
-        return SettingsError(f"answer store {self.shown}: {why}")
 
     @contextmanager
     def _failing(self, done: str, *passed: type[Exception]) -> Iterator[None]:

@@ -136,7 +136,6 @@ class ICoT:
         return 1, params.get("max_exec", MAX_PROGRAMS) + 1
 
     def converse(self, task: Task) -> Conversation:
-        """Ask and run in turn."""
         frames = frame_names(task.tables, task.compat)
         instruction = SYSTEM.format(frames=frames_text(frames), ask=task.form.ask)
         system, user = system_message(task.form, instruction), user_content(task, frames)

@@ -137,12 +137,10 @@ def user_content(task: Task, frames: Mapping[str, Table]) -> Content:
 
     def show(table: Table) -> Content:
         name = names.get(id(table))
-        return "" if name is None else shown_frame(name, table, task.compat)
+        if name is None:
+            return ""
+        path = PATH if task.compat == "reference" else f"{name}.csv"
+        text = frame_text(table, task.compat)
+        return f"The table lies in {path}, and is loaded as `{name}`.\n{text}"
 
     return task.rewritten(show)
-
-
-def shown_frame(name: str, table: Table, compat: Compat) -> str:
-    """Return the description of a table's file and data frame."""
-    path = PATH if compat == "reference" else f"{name}.csv"
-    return f"The table lies in {path}, and is loaded as `{name}`.\n{frame_text(table, compat)}"

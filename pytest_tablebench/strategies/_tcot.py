@@ -149,7 +149,6 @@ class TCoT:
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": at_least(1)}
 
     def converse(self, task: Task) -> Conversation:
-        """Ask once."""
         cut = False
 
         def show(table: Table) -> Content:

@@ -245,7 +245,6 @@ class _Calls:
         self.failed = 0
 
     def figures(self, turns: int) -> dict[str, float]:
-        """Return the figures of the conversation."""
         by_tool = {f"calls_{name}": float(count) for name, count in self._counts.items()}
         figures = {"turns": turns, "calls": self._total, "failed_calls": self.failed}
         return {**{name: float(value) for name, value in figures.items()}, **by_tool}

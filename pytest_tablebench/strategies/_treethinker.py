@@ -229,7 +229,6 @@ class _Notes:
         self._facts: dict[int, dict[str, Any]] = {}
 
     def read_tree(self, reply: str, tables: tuple[Table, ...]) -> None:
-        """Read the header tree, and compare it with the table's own."""
         self.tree = read_tree(reply)
         if not self.tree.headers:
             self.flags.append("no_tree")
@@ -243,7 +242,6 @@ class _Notes:
         return list(dict.fromkeys(name for group in names for name in group))
 
     def read_alignment(self, reply: str, step: int) -> None:
-        """Read which headers the keywords mean."""
         self.alignment = read_alignment(reply)
         self.keep(tuple(self.alignment), step)
         if self.alignment:

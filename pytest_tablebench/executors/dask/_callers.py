@@ -58,7 +58,6 @@ class DaskCallers(CallerPool):
         self._why = "none has come"
 
     def start(self) -> None:
-        """Connect to the scheduler, or start a cluster."""
         if self._attending is None:
             self._no_worker_since = self._loop.time()
             self._attending = self._loop.create_task(self._attend())
@@ -106,7 +105,6 @@ class DaskCallers(CallerPool):
             )
 
     async def _serve(self, client: Client, worker: WorkerHandle) -> None:
-        """Use a worker until it is gone."""
         try:
             self._numbers += 1
             name = f"tablebench-{self._cluster.name}-{self._numbers}"
@@ -183,7 +181,6 @@ class DaskCallers(CallerPool):
             self._waiting_tasks[key] = task
 
     def _hand_out(self) -> None:
-        """Send all waiting work to workers that are ready."""
         if self._broken is not None or self._least_busy() is None:
             return
         for job in [job for job in self._waiting if job.losses]:

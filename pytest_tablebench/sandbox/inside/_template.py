@@ -85,7 +85,6 @@ class Template:
         return ended
 
     def close(self) -> None:
-        """End the template, and the program that it has forked."""
         self._line.close()
         os.waitpid(self._process, 0)
 
@@ -167,7 +166,6 @@ class _Process:
                 self._ended = Ended(status, used.ru_utime + used.ru_stime)
 
     def end(self) -> None:
-        """Kill the rest of the program, and wait for its end."""
         for kill in (os.killpg, os.kill):
             if kill is os.killpg or self._ended is None:
                 with contextlib.suppress(OSError):
