@@ -39,25 +39,16 @@ class DemonstrationPool:
         self._by_key: dict[Hashable, list[int]] = {}
         for index in range(len(pool)):
             self._by_key.setdefault(pool.key(index), []).append(index)
-        duplicates: set[int] = set()
+        self._dropped: set[int] = set()
         for group in self._by_key.values():
-            if len(group) > 1:
-                duplicates |= self._later_duplicates(group)
-        self._unique = [index for index in range(len(pool)) if index not in duplicates]
-        self._dropped = duplicates
-
-    def _later_duplicates(self, group: Sequence[int]) -> set[int]:
-        seen: set[str] = set()
-        later = set()
-        for index in group:
-            fields = self._fields(index)
-            if fields is None:
-                continue
-            text = json.dumps(fields, sort_keys=True)
-            if text in seen:
-                later.add(index)
-            seen.add(text)
-        return later
+            seen: set[str] = set()
+            for index in group if len(group) > 1 else ():
+                fields = self._fields(index)
+                text = json.dumps(fields, sort_keys=True)
+                if fields is not None and text in seen:
+                    self._dropped.add(index)
+                seen.add(text)
+        self._unique = [index for index in range(len(pool)) if index not in self._dropped]
 
     def _fields(self, index: int) -> dict[str, Any] | None:
         """Return an item's inputs, or None if they cannot be loaded."""

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, TableBenchError
-from pytest_tablebench.executors._pace import plus
 from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting, written_base
 from pytest_tablebench.models.base import Reply
@@ -193,12 +192,15 @@ def _request_line(key: str, body: bytes) -> bytes:
 
 
 def _paid(batch: Batch, reply: Reply) -> Batch:
+    cost = None
+    if batch.cost_usd is not None and reply.cost_usd is not None:
+        cost = batch.cost_usd + reply.cost_usd
     return replace(
         batch,
         calls=batch.calls + 1,
         prompt_tokens=batch.prompt_tokens + (reply.prompt_tokens or 0),
         completion_tokens=batch.completion_tokens + (reply.completion_tokens or 0),
-        cost_usd=plus(batch.cost_usd, reply.cost_usd),
+        cost_usd=cost,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import pickle
 import secrets
 import subprocess
 import tempfile
@@ -106,6 +105,8 @@ class Engine:
         eager: bool = True,
         started: BrokerProcess | None = None,
     ) -> None:
+        import pickle  # only for the process that starts the engine
+
         sweep()
         store = settings.store_folder()
         self._temporary = TemporaryFolder() if store is None else None

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import importlib
 import importlib.util
-import pickle
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -110,6 +109,8 @@ class CalledProvider:
     ) -> None:
         self._model = model
         self._reference = Reference(**reference)
+        import pickle  # most runs have no registered provider
+
         # Pickled by the pytest process that keeps the run, so it is trusted.
         self._settings: Settings = pickle.loads(base64.b64decode(settings))  # noqa: S301
         self._timeout = timeout
