@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.executors._pace import plus
 from pytest_tablebench.executors._protocol import Executor, Outcome, Work
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger, pending, written_base
 from pytest_tablebench.models import Request
@@ -113,7 +112,8 @@ class Batches:
             total["calls_paid"] += batch.calls
             total["prompt_tokens"] += batch.prompt_tokens
             total["completion_tokens"] += batch.completion_tokens
-            total["cost_usd"] = plus(total["cost_usd"], batch.cost_usd)
+            is_known = total["cost_usd"] is not None and batch.cost_usd is not None
+            total["cost_usd"] = total["cost_usd"] + batch.cost_usd if is_known else None
         return totals
 
     def write(self, folder: Path) -> None:
