@@ -48,16 +48,23 @@ its requests. The defaults are temperature 0 and 512 tokens; options override bo
 Made = TypeVar("Made", bound=Metric)
 
 
+def _marked(**attributes: Any) -> Callable[[Made], Made]:
+    def mark(metric: Made) -> Made:
+        for name, value in attributes.items():
+            setattr(metric, name, value)
+        return metric
+
+    return mark
+
+
 def heavy(metric: Made) -> Made:
     """Mark a plain metric as slow: `--bench-score-there` computes it outside of pytest."""
-    metric.heavy = True  # type: ignore[attr-defined]
-    return metric
+    return _marked(heavy=True)(metric)
 
 
 def may_be_unclear(metric: Made) -> Made:
     """Mark a plain metric that can return unclear scores: the run's judge decides about these."""
-    metric.may_be_unclear = True  # type: ignore[attr-defined]
-    return metric
+    return _marked(may_be_unclear=True)(metric)
 
 
 def needs(*modules: str) -> Callable[[Made], Made]:
@@ -65,19 +72,9 @@ def needs(*modules: str) -> Callable[[Made], Made]:
 
     If one is missing, the run refuses a dataset with this metric before it starts.
     """
-
-    def mark(metric: Made) -> Made:
-        metric.modules = modules  # type: ignore[attr-defined]
-        return metric
-
-    return mark
+    return _marked(modules=modules)
 
 
 def judged_with(**params: Any) -> Callable[[Made], Made]:
     """Mark a metric with the parameters of its requests."""
-
-    def mark(metric: Made) -> Made:
-        metric.params = params  # type: ignore[attr-defined]
-        return metric
-
-    return mark
+    return _marked(params=params)

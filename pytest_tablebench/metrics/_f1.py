@@ -75,25 +75,32 @@ def f_measure(hits: int, reference: int, prediction: int) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def label_f1(
-    predicted: Sequence[Collection[str]], gold: Sequence[Collection[str]], labels: Iterable[str]
-) -> tuple[float, dict[str, float]]:
-    """Return micro F1, and F1 by label; both are 0 without a hit.
+def _label_parts(
+    predicted: Sequence[Collection[str]],
+    gold: Sequence[Collection[str]],
+    labels: Collection[str],
+    correct: int,
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return accuracy, micro and macro F1, and F1 by label; each F1 is 0 without a hit.
 
     The labels of each item, predicted and gold, have shape (items,). Only `labels` count:
-    predicting another label costs recall, but no precision.
+    predicting another label costs recall, but no precision. `correct` items are right.
     """
     hits = sizes = 0
-    scores = {}
-    for label in labels:
+    by_label = {}
+    for label in sorted(labels):
         hit = sum(
-            label in labels_of_item and label in other
-            for labels_of_item, other in zip(predicted, gold, strict=True)
+            label in named and label in other for named, other in zip(predicted, gold, strict=True)
         )
-        size = sum(label in labels_of_item for labels_of_item in (*predicted, *gold))
-        scores[label] = 2 * hit / size if hit else 0.0
+        size = sum(label in named for named in (*predicted, *gold))
+        by_label[label] = 2 * hit / size if hit else 0.0
         hits, sizes = hits + hit, sizes + size
-    return (2 * hits / sizes if hits else 0.0), scores
+    parts = {
+        "accuracy": correct / len(predicted) if predicted else 0.0,
+        "f1_micro": 2 * hits / sizes if hits else 0.0,
+        "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
+    }
+    return parts, by_label
 
 
 def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
@@ -162,14 +169,10 @@ def tab_fact_batch(
     expected = [[str(reference) for reference in accepted] for accepted in references]
     gold = [accepted[0] if accepted else "" for accepted in expected]
     correct = sum(text in accepted for text, accepted in zip(texts, expected, strict=True))
-    micro, by_label = label_f1(
-        [{text} for text in texts], [{text} for text in gold], sorted(set(gold))
+    parts, by_label = _label_parts(
+        [{text} for text in texts], [{text} for text in gold], set(gold), correct
     )
-    parts = {
-        "accuracy": correct / len(texts) if texts else 0.0,
-        "f1_micro": micro,
-        "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
-    } | {f"f1_{label}": value for label, value in by_label.items()}
+    parts |= {f"f1_{label}": value for label, value in by_label.items()}
     part = "f1_micro" if compat == "reference" else "accuracy"
     return Score(parts[part], parts, part)
 
@@ -215,12 +218,7 @@ def turl_batch(
     if compat == "fixed":
         # An empty reply, or two commas in a row, yields an empty text, which is no type.
         labels = labels.union(*named) - {""}
-    micro, by_label = label_f1(named, gold, sorted(labels))
-    parts = {
-        "f1_micro": micro,
-        "accuracy": correct / len(predicted) if predicted else 0.0,
-        "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
-    }
+    parts, _ = _label_parts(named, gold, labels, correct)
     return Score(parts["f1_micro"], parts, "f1_micro")
 
 

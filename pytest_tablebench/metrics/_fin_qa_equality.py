@@ -8,15 +8,14 @@ decided here without sympy, with the result that sympy would give:
   before it simplifies anything, so they are equal.
 * sympy's simplification never changes the value of a rational formula. Formulas with different
   values at a point where both are defined are therefore different. The point has coordinates modulo
-  a prime, so values are exact and do not grow. Comparisons (`greater`) are different if one is true
-  and the other false at a point with rational coordinates.
+  a prime, so values are exact and do not grow.
 
-sympy decides the rest: equal values in another form (sympy's forms are not unique), powers, and
-division by a term that is always zero. Its work is bounded by the number of symbols written out
-(`MAX_LEAVES`: plain formulas; comparisons or powers; both) and of terms after multiplying out
-(`MAX_TERMS`). Exponents contain no powers, and constant ones are whole numbers of at most
-`MAX_EXPONENT`. An undecided pair beyond these bounds counts as different. Within them sympy took at
-most 0.4 s for a formula.
+sympy decides the rest: comparisons (`greater`), equal values in another form (sympy's forms are not
+unique), powers, and division by a term that is always zero. Its work is bounded by the number of
+symbols written out (`MAX_LEAVES`: plain formulas; comparisons or powers; both) and of terms after
+multiplying out (`MAX_TERMS`). Exponents contain no powers, and constant ones are whole numbers of
+at most `MAX_EXPONENT`. An undecided pair beyond these bounds counts as different. Within them sympy
+took at most 0.4 s for a formula.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ MAX_TERMS = 32
 MAX_EXPONENT = 4
 
 _PRIME = 2**61 - 1
-_SIGN_POINTS = 24
 
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "exp": "**", "greater": ">"}
 
@@ -195,41 +193,15 @@ class _Formulas:
         first, second = self.nodes[left], self.nodes[right]
         if (first.sign == ">") != (second.sign == ">"):
             return False
-        defined = self._defined(left) and self._defined(right)
-        if left == right and (defined or first.sign != ">"):
+        sides = (first.left, first.right) if first.sign == ">" else ()
+        if left == right and all(self.nodes[side].value is not None for side in sides):
             return True
-        if defined and self._differ(first, second):
+        if None not in (first.value, second.value) and first.value != second.value:
             return False
         if not (self._small(first) and self._small(second)):
             return False
         simple = _simplified(self._tree(left))
         return bool(simple is not None and simple == _simplified(self._tree(right)))
-
-    def _defined(self, number: int) -> bool:
-        """Return whether a formula is rational, without division by a term that is always zero."""
-        node = self.nodes[number]
-        if node.sign == ">":
-            return self._defined(node.left) and self._defined(node.right)
-        return node.value is not None
-
-    def _differ(self, first: _Node, second: _Node) -> bool:
-        """Return whether two rational formulas, or comparisons of them, are proved different."""
-        if first.sign != ">":
-            return first.value != second.value
-        if not (self._small(first) and self._small(second)):
-            return False
-        for point in range(_SIGN_POINTS):
-            truths = self._is_true(first, point), self._is_true(second, point)
-            if None not in truths and truths[0] != truths[1]:
-                return True
-        return False
-
-    def _is_true(self, node: _Node, point: int) -> bool | None:
-        """Return whether a comparison is true at a rational point; None if undefined there."""
-        try:
-            return self._at(node.left, point) > self._at(node.right, point)
-        except ZeroDivisionError:
-            return None
 
     def _at(self, number: int, point: int) -> Fraction:
         """Return the exact value at a rational point; for small rational formulas only."""

@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
@@ -126,7 +127,13 @@ def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
         return Outcome(True, NOT_AVAILABLE)
     results: list[Any] = []
     numbers: list[float] | None = None
-    named = _Rows(rows)
+
+    @cache
+    def by_name() -> dict[Any, Sequence[Any]]:
+        if not all(rows):
+            raise MalformedProgramError("a row without any cell")
+        return {row[0]: row[1:] for row in rows}  # the last of several rows with one name counts
+
     try:
         for step in steps_of(tokens):
             first, second = step.arguments
@@ -135,7 +142,7 @@ def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
                     # A result is no row: the script uses the row it read last.
                     _result(first, results)
                 else:
-                    numbers = named.numbers(first)
+                    numbers = [_cell_number(cell) for cell in by_name()[first]]
                 if numbers is None:
                     raise MalformedProgramError("no row was read before")
                 results.append(_TABLE[step.operator](numbers))
@@ -144,7 +151,7 @@ def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
                 results.append(_calculate(step.operator, left, right))
         if results and results[-1] not in ("yes", "no"):
             return Outcome(False, round(results[-1], 5))
-    except (ArithmeticError, ValueError, TypeError):
+    except (ArithmeticError, LookupError, ValueError, TypeError):
         return Outcome(True, results[-1] if results else NOT_AVAILABLE)
     return Outcome(False, results[-1] if results else NOT_AVAILABLE)
 
@@ -161,24 +168,6 @@ def script_rows(table: Table | Mapping[str, Any] | None) -> list[Sequence[Any]]:
     if not isinstance(table, Mapping) or not {"header", "rows"} <= table.keys():
         raise SettingsError("metric 'fin_qa': table= must be a Table or have 'header' and 'rows'")
     return [table["header"], *table["rows"]]
-
-
-class _Rows:
-    """Rows by name, indexed on first use; the last of several rows with one name counts."""
-
-    def __init__(self, rows: Sequence[Sequence[Any]]) -> None:
-        self._rows = rows
-        self._by_name: dict[Any, Sequence[Any]] | None = None
-
-    def numbers(self, name: str) -> list[float]:
-        """Return a row's numbers; raises `MalformedProgramError` if it lacks them."""
-        if self._by_name is None:
-            if not all(self._rows):
-                raise MalformedProgramError("a row without any cell")
-            self._by_name = {row[0]: row[1:] for row in self._rows}
-        if name not in self._by_name:
-            raise MalformedProgramError("no such row")
-        return [_cell_number(cell) for cell in self._by_name[name]]
 
 
 def _cell_number(cell: Any) -> float:

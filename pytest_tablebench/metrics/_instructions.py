@@ -45,26 +45,7 @@ def follows(rule: str, arguments: Mapping[str, Any], answer: str, compat: Compat
         raise SettingsError(f"instruction rule {rule!r}: {error}") from None
 
 
-def _equals(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
-    return answer == text
-
-
-def _contains(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
-    return text in answer
-
-
-def _starts_with(answer: str, compat: Compat, *, text: str) -> bool:  # noqa: ARG001
-    return answer.startswith(text)
-
-
-def _contains_without(
-    answer: str,
-    compat: Compat,  # noqa: ARG001
-    *,
-    required: str,
-    forbidden: str,
-    case: str,
-) -> bool:
+def _contains_without(answer: str, _: Compat, *, required: str, forbidden: str, case: str) -> bool:
     """Capitals matter if `case` is `exact`, not if it is `fold`."""
     if case == "fold":
         answer, required, forbidden = answer.lower(), required.lower(), forbidden.lower()
@@ -76,16 +57,6 @@ def _contains_without(
 def _is_long(answer: str, length: int, compat: Compat) -> bool:
     # For `reference`, an answer of exactly this length is too short.
     return len(answer) > length if compat == "reference" else len(answer) >= length
-
-
-def _contains_all_longer_than(
-    answer: str, compat: Compat, *, words: Sequence[str], length: int
-) -> bool:
-    return _is_long(answer, length, compat) and all(word in answer for word in words)
-
-
-def _starts_with_longer_than(answer: str, compat: Compat, *, text: str, length: int) -> bool:
-    return _is_long(answer, length, compat) and answer.startswith(text)
 
 
 _AABB = {"fixed": re.compile(r"(.)\1(.)\2"), "reference": re.compile(r"(..)\1(..)\2")}
@@ -111,12 +82,16 @@ def _reversed(answer: str, compat: Compat, *, text: str, unit: str) -> bool:
 
 RULES: Mapping[str, Callable[..., bool]] = {
     "aabb_idioms": _aabb_idioms,
-    "contains": _contains,
-    "contains_all_longer_than": _contains_all_longer_than,
+    "contains": lambda answer, _, *, text: text in answer,
+    "contains_all_longer_than": lambda answer, compat, *, words, length: (
+        _is_long(answer, length, compat) and all(word in answer for word in words)
+    ),
     "contains_without": _contains_without,
-    "equals": _equals,
+    "equals": lambda answer, _, *, text: answer == text,
     "reversed": _reversed,
-    "starts_with": _starts_with,
-    "starts_with_longer_than": _starts_with_longer_than,
+    "starts_with": lambda answer, _, *, text: answer.startswith(text),
+    "starts_with_longer_than": lambda answer, compat, *, text, length: (
+        _is_long(answer, length, compat) and answer.startswith(text)
+    ),
 }
 """Rules by name: each is a predicate on the answer, the compat mode and its arguments."""

@@ -6,11 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from pytest_tablebench.metrics._typed_words import (
-    ADDED_NUMBERS,
-    CJK_SCALES,
-    DENOMINATORS,
-)
+from pytest_tablebench.metrics._typed_words import ADDED_NUMBERS, CJK_SCALES, DENOMINATORS
 
 _SPOKEN = ("en", "de", "fr", "es", "it", "pt", "nl")
 _OF_LANGUAGE = {

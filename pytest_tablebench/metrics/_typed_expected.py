@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from pytest_tablebench.metrics._typed_same import (
     Decision,
@@ -16,16 +15,10 @@ from pytest_tablebench.metrics._typed_same import (
     wrong,
 )
 from pytest_tablebench.metrics._typed_text import folded, loose_forms, spellings, unwrapped, words
-from pytest_tablebench.metrics._typed_words import (
-    VERDICTS,
-    unexplained,
-)
+from pytest_tablebench.metrics._typed_words import VERDICTS, unexplained
 from pytest_tablebench.metrics.typed_dates import Moment, Period, read_moment, read_period
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table_file import SameTable
-
-if TYPE_CHECKING:
-    pass
 
 _ARTICLE = re.compile(r"^(?:the|a|an|der|die|das|le|la|les|el|los|las|il|lo|gli|het|de|l')\s+|^l'")
 _RANK = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
@@ -158,12 +151,13 @@ class Expected:
 
     def compare(self, number: Quantity) -> Decision:
         """Decide whether a number is the expected one, or one of its aliases."""
-        decisions = [compared(number, expected, self.around) for expected in self.quantities]
-        for state in ("right", "unclear"):
-            for decision in decisions:
-                if decision.state == state:
-                    return decision
-        return decisions[0] if decisions else wrong(f"{self.text[:60]!r} is no number")
+        decisions = (compared(number, expected, self.around) for expected in self.quantities)
+        no_number = wrong(f"{self.text[:60]!r} is no number")
+        return min(
+            decisions,
+            key=lambda decision: ("right", "unclear", "wrong").index(decision.state),
+            default=no_number,
+        )
 
     def refusal_of(self, text: str) -> Decision:
         """Decide about a whole text that is a number but not the expected one."""
@@ -182,19 +176,22 @@ class Expected:
     @cached_property
     def cells(self) -> frozenset[str]:
         """The folded texts of the columns that contain the answer."""
-        columns = (column for table in self.terms.tables for column in _columns(SameTable(table)))
-        same = (column for column in columns if not self.spellings.isdisjoint(column))
-        return frozenset().union(*same) - {""}
+        return frozenset().union(*(column for _, column in self._columns)) - {""}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns that contain the answer."""
-        return tuple(
-            str(name)
+        return tuple(name for name, _ in self._columns)
+
+    @cached_property
+    def _columns(self) -> list[tuple[str, frozenset[str]]]:
+        """The columns that contain the answer."""
+        return [
+            (str(name), column)
             for table in self.terms.tables
             for name, column in zip(table.header, _columns(SameTable(table)), strict=True)
             if not self.spellings.isdisjoint(column)
-        )
+        ]
 
     @cached_property
     def _key_names(self) -> tuple[str, ...]:

@@ -14,13 +14,7 @@ from pytest_tablebench.metrics._typed_replies import (
     bold_texts,
     sentences,
 )
-from pytest_tablebench.metrics._typed_same import (
-    RIGHT,
-    Decision,
-    sizes_in,
-    unclear,
-    wrong,
-)
+from pytest_tablebench.metrics._typed_same import RIGHT, Decision, sizes_in, unclear, wrong
 from pytest_tablebench.metrics._typed_sentences import (
     decide_in_sentences,
     mentions,

@@ -239,13 +239,9 @@ class Items:
         return items
 
     def _is_item(self, text: str) -> bool:
-        if folded(text) in self._texts:
+        if folded(text) in self._spellings:
             return True
         return any(self._same(text, item) for item in self.items)
-
-    @cached_property
-    def _texts(self) -> frozenset[str]:
-        return frozenset().union(*(item.spellings for item in self.items))
 
     def _same(self, text: str, item: Expected) -> bool:
         text = text.strip()

@@ -9,11 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded, without_entities, without_latex
-from pytest_tablebench.metrics._typed_words import (
-    ABBREVIATIONS,
-    OTHERWISE,
-    UNSURE,
-)
+from pytest_tablebench.metrics._typed_words import ABBREVIATIONS, OTHERWISE, UNSURE
 
 _LONGEST = 20_000
 """Characters of a reply that are read: of a longer reply, its beginning and its end."""

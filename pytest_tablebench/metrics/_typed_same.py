@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tablebench.metrics._typed_text import folded, words
@@ -67,32 +67,13 @@ class Decision:
 
 
 RIGHT = Decision("right")
-
-
-def unclear(why: str) -> Decision:
-    """Return the decision that rules cannot decide."""
-    return Decision("unclear", why)
-
-
-def wrong(why: str) -> Decision:
-    """Return the decision that a reply does not give the answer."""
-    return Decision("wrong", why)
+unclear = partial(Decision, "unclear")
+wrong = partial(Decision, "wrong")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How the answers of a question are written.
-
-    Arguments:
-        tolerance: of numbers: `0.5`, or `2%` of the expected number.
-        unit: of the expected number, if its text has none.
-        decimal: the column's decimal sign, "." or ",".
-        day_first: whether `5/3/2024` is in March; None if the column does not show it.
-        percent: "points" or "share" if the column is in percent and the answer has no sign.
-        aliases: for an expected text, other texts that are equally right.
-        question: the question's text; a reply may repeat it.
-        tables: the question's tables; a sentence that names two cells of a column has two answers.
-    """
+    """How the answers of a question are written: arguments of `typed_answer`, and the tables."""
 
     tolerance: str = ""
     unit: str = ""

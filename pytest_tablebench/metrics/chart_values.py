@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import fsum
 from typing import Any, Literal
 
@@ -14,69 +13,27 @@ from pytest_tablebench.config.compat import Compat
 
 Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
 
-_PIECE = re.compile(
-    r"""\s*+(?:(?P<mark>[\[\](),])
-    |(?P<truth>True|False)(?!\w)|(?P<nan>nan)(?!\w)
-    |(?P<whole>[-+]?(?:0++|[1-9][0-9]*+))(?![\w.])
-    |(?P<number>[-+]?(?:(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+
-        |[0-9]++[eE][-+]?[0-9]++))(?![\w.]))""",
-    re.VERBOSE,
+_LONGEST = 200_000
+"""Characters of the longest text that is parsed; Python takes half a kilobyte for each."""
+_LITERAL = re.compile(
+    r"(?:[][()\s,0-9+-]|\.(?!\.)|(?<=[0-9.])[eE](?=[-+0-9])|\b(?:True|False)\b)+", re.ASCII
 )
-_CLOSES = {"]": "[", ")": "("}
+_NAN = re.compile(r"(?<![])])\bnan\b\s*(?:,|(?=[])])|$)")
 _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
-def read_values(text: str, *, nan: bool = False) -> Any:
+def read_values(text: str) -> Any:
     """Parse numbers, and nested lists and tuples of them, as Python writes them.
 
-    `nan`: whether `nan` is a number. Raises `ValueError` for any other text. Nothing is evaluated,
-    and nesting uses no stack.
+    Raises `ValueError` for any other text, and for a very long or deeply nested one.
     """
     text = text.strip()
-    # Open lists, each with its bracket, its values and its number of commas.
-    opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
-    position, expects_value = 0, True
-    while position < len(text):
-        piece = _PIECE.match(text, position)
-        if piece is None:
-            raise ValueError(f"no number and no list of numbers at {position}")
-        position = piece.end()
-        mark = piece["mark"] or ""
-        if piece["nan"] and not nan:
-            raise ValueError(f"no number at {position}")
-        bracket, values, commas = opened[-1]
-        if mark == "," and not expects_value:
-            opened[-1] = (bracket, values, commas + 1)
-            expects_value = True
-        elif (
-            mark in _CLOSES
-            and bracket == _CLOSES[mark]
-            and (not expects_value or commas == len(values))
-        ):
-            opened.pop()
-            alone = bracket == "(" and len(values) == 1 and not commas
-            whole = tuple(values) if bracket == "(" else values
-            opened[-1][1].append(values[0] if alone else whole)
-            expects_value = False
-        elif mark in ("[", "(") and expects_value:
-            opened.append((mark, [], 0))
-        elif not mark and expects_value:
-            values.append(_value(piece))
-            expects_value = False
-        else:
-            raise ValueError(f"{mark or 'a number'} has no place at {position}")
-    bracket, values, commas = opened[-1]
-    if bracket or not values:
-        raise ValueError("a list has no end")
-    return tuple(values) if commas else values[0]
-
-
-def _value(piece: re.Match[str]) -> int | float | bool:
-    if piece["truth"]:
-        return piece["truth"] == "True"
-    if piece["nan"]:
-        return math.nan
-    return int(piece["whole"]) if piece["whole"] else float(piece["number"])
+    if len(text) > _LONGEST or not _LITERAL.fullmatch(text):
+        raise ValueError("neither a number nor a list of numbers")
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error) or "nested too deep") from None
 
 
 def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
@@ -147,10 +104,12 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
     The reference is a list or its text. The verdict is `unscorable` if it cannot be read: two
     references of RealHiTBench contain `masked`.
     """
+    written = str(reference)
     try:
-        values = read_values(reference, nan=True) if isinstance(reference, str) else reference
-        expected = _series(values)
-        pies = _pies([value for line in expected for value in line], reference) if shares else []
+        if isinstance(reference, str):
+            reference = read_values(_NAN.sub("", reference))
+        expected = _series(reference)
+        pies = _pies([value for line in expected for value in line], written) if shares else []
     except _UNREADABLE:
         return "unscorable"
     if shares and not pies:
@@ -160,7 +119,8 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
             series = _series(values)
         except _UNREADABLE:
             continue
-        if any(pie.is_shown(series) for pie in pies) if shares else _same(expected, series):
+        wedges = sorted(value for line in series for value in line)
+        if any(_is_near(wedges, *pie) for pie in pies) if shares else _same(expected, series):
             return "true"
     return "false"
 
@@ -192,29 +152,23 @@ def _rounded(values: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted(round(value, 2) for value in values))
 
 
-@dataclass(frozen=True)
-class _Pie:
-    """Expected shares of a pie, all with the same tolerance."""
-
-    shares: tuple[float, ...]
-    tolerance: float
-
-    def is_shown(self, series: Sequence[Sequence[float]]) -> bool:
-        drawn = sorted(value for values in series for value in values)
-        return len(drawn) == len(self.shares) and all(
-            abs(share - number) <= self.tolerance + _BINARY
-            for share, number in zip(self.shares, drawn, strict=True)
-        )
-
-
 _HALF = 0.005
 """Half of the second decimal; shares of wedges are compared to two decimals."""
 _BINARY = 1e-9
 _FRACTION = re.compile(r"\.([0-9]*)")
 
 
-def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
-    """Return the pies that a reference may describe; none if its values add up to 0.
+def _is_near(wedges: Sequence[float], shares: Sequence[float], tolerance: float) -> bool:
+    return len(wedges) == len(shares) and all(
+        abs(share - wedge) <= tolerance + _BINARY
+        for share, wedge in zip(shares, wedges, strict=True)
+    )
+
+
+def _pies(values: Sequence[float], written: str) -> list[tuple[list[float], float]]:
+    """Return the shares that a reference may describe, and the tolerance of each.
+
+    There are none if its values add up to 0.
 
     Rounded shares need not add up to 1 or 100 exactly. Such a reference also describes a pie of
     its own values, within its own rounding.
@@ -222,42 +176,37 @@ def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
     total = fsum(values)
     if values and not total:
         return []
-    pies = [_Pie(tuple(sorted(value / total for value in values)), _HALF)]
-    decimals = max((len(part) for part in _FRACTION.findall(str(reference))), default=0)
+    pies = [(sorted(value / total for value in values), _HALF)]
+    decimals = max((len(part) for part in _FRACTION.findall(written)), default=0)
     half = 0.5 * 10.0**-decimals
-    for whole in (1, 100):
-        if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2:
-            shares = tuple(sorted(value / whole for value in values))
-            pies.append(_Pie(shares, max(_HALF, half / whole)))
-    return pies
+    return pies + [
+        (sorted(value / whole for value in values), max(_HALF, half / whole))
+        for whole in (1, 100)
+        if abs(total - whole) <= len(values) * half + _BINARY and half < whole / len(values) / 2
+    ]
 
 
 def chart_verdict(
     prediction: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """Compare the outcome of a RealHiTBench program with each reference; the best counts.
+    """Compare the outcome of a program with each reference; the best counts.
 
     `reference`: `prediction` is the text that the program printed, with the values at its end.
     `fixed`: the series of its figure, in each way to read them. The verdict is `unscorable` if
     every reference is.
     """
-    printed = str(prediction) if compat == "reference" else prediction
-    return _best(printed, references, compat, shares)
+    judge = judge_printed if compat == "reference" else judge_drawn
+    verdicts = {judge(prediction, reference, shares=shares) for reference in references}
+    order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
+    return next((verdict for verdict in order if verdict in verdicts), "unscorable")
 
 
 def tablebench_verdict(
     values: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """Compare the values of a TableBench figure with references such as `y_references = [[1, 2]]`.
+    """Compare values as `chart_verdict` does, with references such as `y_references = [[1, 2]]`.
 
-    In `fixed` the values are given in each way to read them.
+    In `reference` the values may be a list, too.
     """
     expected = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
-    return _best(values, expected, compat, shares)
-
-
-def _best(printed: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
-    judge = judge_printed if compat == "reference" else judge_drawn
-    verdicts = {judge(printed, reference, shares=shares) for reference in references}
-    order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
-    return next((verdict for verdict in order if verdict in verdicts), "unscorable")
+    return chart_verdict(values, expected, compat=compat, shares=shares)

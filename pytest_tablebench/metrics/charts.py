@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -189,14 +189,14 @@ def tablebench_chart(
     # The published program is the block, indented; the run shows whether it compiles.
     program = Program(block, "as_given", compiles=True) if published else program_of(block, compat)
     if not block:
-        return _failed(Program(None, "no_code", compiles=False), None, {"parse@1": 0.0})
+        return _failed(Program(None, "no_code", compiles=False), None, **{"parse@1": 0.0})
     arguments: dict[str, Any] = {"chart_type": chart_type}
     if published:
         arguments |= {"function": True, "times": 2, "indent": "    "}
     step = _step(program, CSV, table, limits, **arguments)
     ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
-        return _failed(program, ran, {"parse@1": float(not published)})
+        return _failed(program, ran, **{"parse@1": float(not published)})
     outcome = _outcome(ran)
     if published and (outcome["values"] is None or ran.output):
         verdict: Verdict = "unreadable" if ran.output else "no_output"
@@ -205,7 +205,7 @@ def tablebench_chart(
         shares = chart_type == "pie"
         verdict = tablebench_verdict(values, references, compat=compat, shares=shares)
     readable = not published or verdict in {"true", "false"}
-    return _score(verdict, ran=outcome["ran"], further_parts={"parse@1": float(readable)})
+    return _score(verdict, ran=outcome["ran"], **{"parse@1": float(readable)})
 
 
 def _realhit_program(reply: str, compat: Compat) -> Program:
@@ -269,28 +269,20 @@ def _outcome(ran: Execution) -> dict[str, Any]:
     }
 
 
-def _failed(
-    program: Program, ran: Execution | None, further_parts: Mapping[str, float] | None = None
-) -> Score:
+def _failed(program: Program, ran: Execution | None, **further_parts: float) -> Score:
     """Return the score, with a flag for the reason, if a program did not run to its end."""
     if ran is not None:
         flag = f"program_{ran.outcome}"
     else:
         flag = "no_program" if program.code is None else "program_syntax"
-    return _score(None, ran=False, further_parts=further_parts, flags=(flag,))
+    return replace(_score(None, ran=False, **further_parts), flags=(flag,))
 
 
-def _score(
-    verdict: Verdict | None,
-    *,
-    ran: bool = True,
-    further_parts: Mapping[str, float] | None = None,
-    flags: tuple[str, ...] = (),
-) -> Score:
+def _score(verdict: Verdict | None, *, ran: bool = True, **further_parts: float) -> Score:
     parts = {
         "ecr": float(ran),
         "pass@1": float(verdict == "true"),
         "unscorable": float(verdict == "unscorable"),
-        **(further_parts or {}),
+        **further_parts,
     }
-    return Score(parts["pass@1"], parts, "pass@1", flags)
+    return Score(parts["pass@1"], parts, "pass@1")

@@ -48,17 +48,6 @@ def read_reply(reply: str) -> Reading:
     return Reading("fallback", answer.strip()) if marker else Reading("missing", None)
 
 
-def realhit_answer_or_reply(value: object) -> str:
-    """Return a reply's marked answer, or the whole reply without a marker (`reference`)."""
-    answer = read_reply(str(value)).answer
-    return str(value) if answer is None else answer
-
-
-def realhit_answer_or_nothing(value: object) -> str:
-    """Return a reply's marked answer, or "" without a marker (`fixed`)."""
-    return read_reply(str(value)).answer or ""
-
-
 _IS = r"(?:is\b\s*:?|:)"
 # The asterisks of `**Answer:** 42` and `**Answer**: 42` belong to the marker; `_QUOTES` removes
 # those around the answer, or around marker and answer. Repeated markers are removed together:
@@ -160,11 +149,6 @@ def tablebench_final_answer(value: object) -> str:
     return match[1] if match else ""
 
 
-def tablebench_printed_answer(value: object) -> str:
-    """Return a program's output after `Final Answer: `, or all of it, stripped (`reference`)."""
-    return tablebench_final_answer(value) or str(value).strip()
-
-
 def tablebench_marked_answer(value: object) -> str:
     """Return the line after the first `Final Answer:`, unwrapped, or "" (`fixed`).
 
@@ -181,92 +165,45 @@ def tablebench_marked_answer(value: object) -> str:
     return strip_answer_marker(line)
 
 
-def tablebench_marked_or_printed(value: object) -> str:
-    """Return a program's marked output, unwrapped, or all of it, stripped (`fixed`)."""
-    return tablebench_marked_answer(value) or str(value).strip()
-
-
 Postprocessor = Callable[[Any], Any]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def take_first_non_empty_line(value: Any) -> str:
-    """Return the first line with any text, stripped."""
-    return str(value).strip().split("\n")[0].strip()
-
-
-def lower_case(value: Any) -> str:
-    """Return the text in lower case."""
-    return str(value).lower()
-
-
-def lower_case_till_punc(value: Any) -> str:
-    """Return the lower-cased text before the first of `.,!?;`; not stripped afterwards."""
-    return re.split(r"[.,!?;]", str(value).lower(), maxsplit=1)[0]
-
-
-def to_string_stripped(value: Any) -> str:
-    """Return the text without white space at its ends."""
-    return str(value).strip()
-
-
-def to_list_by_comma_space(value: Any) -> list[str]:
-    """Split at comma and space; pieces are stripped."""
-    return [piece.strip() for piece in str(value).split(", ")]
-
-
-def to_list_by_comma(value: Any) -> list[str]:
-    """Split at commas; pieces are stripped."""
-    return [piece.strip() for piece in str(value).split(",")]
-
-
-def str_to_float_format(value: Any) -> str:
-    """Return numbers as Python writes the float; anything else, a list too, as its text."""
+def _as_float(value: Any) -> str:
     try:
         return str(float(value))
     except (TypeError, ValueError):
         return str(value)
 
 
-def remove_punctuations(value: Any) -> str:
-    """Delete the 32 ASCII punctuation characters."""
-    return str(value).translate(_PUNCTUATION)
-
-
-def remove_articles(value: Any) -> str:
-    """Replace each whole word a, an, the (lower case) by a space."""
-    return re.sub(r"\b(a|an|the)\b", " ", str(value))
-
-
-def fix_whitespace(value: Any) -> str:
-    """Join the words with single spaces."""
-    return " ".join(str(value).split())
-
-
 POSTPROCESSORS: dict[str, Postprocessor] = {
-    function.__name__: function
-    for function in (
-        take_first_non_empty_line,
-        lower_case,
-        lower_case_till_punc,
-        to_string_stripped,
-        to_list_by_comma_space,
-        to_list_by_comma,
-        str_to_float_format,
-        remove_punctuations,
-        remove_articles,
-        fix_whitespace,
-        read_verdict,
-        after_thinking,
-        strip_answer_marker,
-        realhit_answer_or_nothing,
-        realhit_answer_or_reply,
-        tablebench_final_answer,
-        tablebench_marked_answer,
-        tablebench_marked_or_printed,
-        tablebench_printed_answer,
-    )
+    "take_first_non_empty_line": lambda value: str(value).strip().split("\n")[0].strip(),
+    "lower_case": lambda value: str(value).lower(),
+    # Not stripped afterwards.
+    "lower_case_till_punc": lambda value: re.split(r"[.,!?;]", str(value).lower(), maxsplit=1)[0],
+    "to_string_stripped": lambda value: str(value).strip(),
+    "to_list_by_comma_space": lambda value: [piece.strip() for piece in str(value).split(", ")],
+    "to_list_by_comma": lambda value: [piece.strip() for piece in str(value).split(",")],
+    "str_to_float_format": _as_float,  # of a list too its text
+    "remove_punctuations": lambda value: str(value).translate(_PUNCTUATION),
+    "remove_articles": lambda value: re.sub(r"\b(a|an|the)\b", " ", str(value)),
+    "fix_whitespace": lambda value: " ".join(str(value).split()),
+    "read_verdict": read_verdict,
+    "after_thinking": after_thinking,
+    "strip_answer_marker": strip_answer_marker,
+    # RealHiTBench's marked answer; without a marker nothing (`fixed`) or all (`reference`).
+    "realhit_answer_or_nothing": lambda value: read_reply(str(value)).answer or "",
+    "realhit_answer_or_reply": lambda value: (
+        str(value) if (answer := read_reply(str(value)).answer) is None else answer
+    ),
+    "tablebench_final_answer": tablebench_final_answer,
+    "tablebench_marked_answer": tablebench_marked_answer,
+    # A program's output after the marker, or all of it, stripped (`fixed` and `reference`).
+    "tablebench_marked_or_printed": lambda value: (
+        tablebench_marked_answer(value) or str(value).strip()
+    ),
+    "tablebench_printed_answer": lambda value: tablebench_final_answer(value) or str(value).strip(),
 }
 
 

@@ -16,10 +16,7 @@ from pytest_tablebench.metrics._typed_replies import read_reply
 from pytest_tablebench.metrics._typed_same import Terms, unclear
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
-from pytest_tablebench.metrics._typed_words import (
-    COUNTED,
-    VERDICTS,
-)
+from pytest_tablebench.metrics._typed_words import COUNTED, VERDICTS
 from pytest_tablebench.metrics.typed_dates import read_moment, read_period
 from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
@@ -144,16 +141,14 @@ def typed_answer(
 def _stated(terms: Terms, expected: Sequence[str]) -> str:
     """Return the aliases and settings that applied, to be shown after a reason; "" without any."""
     aliases = [alias for text in expected for alias in terms.aliases.get(text, ())]
-    stated = [
-        f"also right: {', '.join(aliases[:3])}{', ...' if len(aliases) > 3 else ''}"
-        if aliases
-        else "",
-        f"tolerance {terms.tolerance}" if terms.tolerance else "",
-        f"unit {terms.unit}" if terms.unit else "",
-        "decimal comma" if terms.decimal == "," else "",
-        f"percent: {terms.percent}" if terms.percent else "",
-    ]
-    listing = "; ".join(filter(None, stated))
+    settings = {
+        "also right: ": f"{', '.join(aliases[:3])}{', ...' if len(aliases) > 3 else ''}",
+        "tolerance ": terms.tolerance,
+        "unit ": terms.unit,
+        "decimal ": "comma" if terms.decimal == "," else "",
+        "percent: ": terms.percent,
+    }
+    listing = "; ".join(f"{name}{value}" for name, value in settings.items() if value)
     return f" ({listing})" if listing else ""
 
 

@@ -20,12 +20,7 @@ from pytest_tablebench.metrics._typed_units import (
     scale_of,
     unit_name,
 )
-from pytest_tablebench.metrics._typed_words import (
-    COLUMN_SCALES,
-    FILLERS,
-    LETTERS,
-    MONEY_LETTERS,
-)
+from pytest_tablebench.metrics._typed_words import COLUMN_SCALES, FILLERS, LETTERS, MONEY_LETTERS
 
 _LOOKED_AT = 1_000
 """The number of cells per column that are read."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import locales
-from pytest_tablebench.metrics._typed_words import (
-    HALF_DAYS,
-    NOONS,
-    ORDINALS,
-)
+from pytest_tablebench.metrics._typed_words import HALF_DAYS, NOONS, ORDINALS
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for a part that is not given."""
@@ -125,7 +122,7 @@ def moments_in(
 
 def _without_weekday(text: str) -> str:
     first = _WEEKDAY.match(text)
-    return text[first.end() :] if first and first[1] in weekday_names() else text
+    return text[first.end() :] if first and first[1] in _weekdays() else text
 
 
 def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
@@ -166,7 +163,6 @@ Period = tuple[str, int, int]
 Of a day without a year the second is the month.
 """
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR_OF_PERIOD = r"(?:fy ?|fiscal (?:year )?|year |')?(?P<year>\d{4}|\d{2})年?"
 _QUARTER = r"(?:quarter|quartal|trimestre|trim|qtr|kwartał|kwartaal|квартал|季度|四半期|분기)\.?"
 _HALF = r"(?:half(?:[- ]year)?|halbjahr|semestre|semester|półrocze|полугодие|半年|半期|반기)"
@@ -233,50 +229,39 @@ def _year(text: str) -> int:
 
 
 @cache
-def month_names() -> dict[str, int]:
-    """Return months by their folded names in all languages, without ambiguous names."""
-    months: dict[str, int] = {}
-    for locale in locales():
-        for form in ("format", "stand-alone"):
-            for width in ("wide", "abbreviated"):
-                for number, name in locale.months[form][width].items():
-                    word = folded(name).strip(".")
-                    if months.setdefault(word, number) != number:
-                        months[word] = 0
-    return {name: number for name, number in months.items() if number and not name.isdigit()}
-
-
-def month_number(name: str) -> int | None:
-    """Return a month by its name or its English abbreviation (`sept`)."""
-    if name[:3] in _MONTHS and re.fullmatch(
-        "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?"
-        "|oct(ober)?|nov(ember)?|dec(ember)?",
-        name,
-    ):
-        return _MONTHS.index(name[:3]) + 1
-    return month_names().get(name)
+def _months() -> dict[str, int]:
+    """Return months by their folded names in all languages; ambiguous names only if English."""
+    names = _names("months", locales()) | _names("months", locales()[:1]) | {"sept": 9}
+    return {name: number for name, number in names.items() if number and not name.isdigit()}
 
 
 @cache
-def weekday_names() -> dict[str, int]:
+def _weekdays() -> dict[str, int]:
     """Return weekdays by their folded names in all languages, 0 for a name of several days."""
-    days: dict[str, int] = {}
-    extra = {"tues": 2, "thur": 4, "thurs": 4, "weds": 3}
-    for locale in locales():
+    return _names("days", locales()) | {"tues": 2, "thur": 4, "thurs": 4, "weds": 3}
+
+
+def _names(kind: str, languages: Sequence[Any]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for locale in languages:
         for form in ("format", "stand-alone"):
             for width in ("wide", "abbreviated"):
-                for number, name in locale.days[form][width].items():
+                for index, name in getattr(locale, kind)[form][width].items():
+                    number = index + (kind == "days")  # days are counted from 0
                     word = folded(name).strip(".")
-                    if days.setdefault(word, number + 1) != number + 1:
-                        days[word] = 0
-    return days | extra
+                    if numbers.setdefault(word, number) != number:
+                        numbers[word] = 0
+    return numbers
 
 
 @cache
 def _month_and_day_names() -> dict[str, tuple[str, int]]:
-    english = {name: month_number(name) for name in (*_MONTHS, "sept")}
-    months = month_names() | {name: number for name, number in english.items() if number}
-    days = {name: number for name, number in weekday_names().items() if number and len(name) > 1}
+    days = {name: number for name, number in _weekdays().items() if number and len(name) > 1}
     named = {name: ("weekday", number) for name, number in days.items()}
     # A word for a month and a weekday (`mar.` is Tuesday in French) is a month.
-    return named | {name: ("month", number) for name, number in months.items()}
+    return named | {name: ("month", number) for name, number in _months().items()}
+
+
+def month_number(name: str) -> int | None:
+    """Return a month by its name or its English abbreviation (`sept`)."""
+    return _months().get(name)

@@ -23,9 +23,7 @@ from pytest_tablebench.metrics._typed_units import (
     read_unit,
     unit_name,
 )
-from pytest_tablebench.metrics._typed_words import (
-    MONEY_LETTERS,
-)
+from pytest_tablebench.metrics._typed_words import MONEY_LETTERS
 
 _LONGEST = 200
 """Characters of the longest text that is read as a number."""

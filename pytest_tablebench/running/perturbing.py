@@ -10,7 +10,6 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.perturbations import (
     Perturbation,
     apply_perturbation,
-    apply_to_question,
     parse_perturbation,
     takes_questions,
 )
@@ -38,7 +37,7 @@ def example_perturber(
 
     def perturb(example: Example) -> Example:
         perturbed = example.changed(
-            lambda question: apply_to_question(
+            lambda question: apply_perturbation(
                 function, question, name, seed=seed, arguments=arguments
             )
         )

@@ -52,9 +52,7 @@ def _either(name: str, flat: Callable[[Table], str]) -> Callable[[Table], str]:
 
     @wraps(flat)
     def write(table: Table) -> str:
-        if not table.is_structured:
-            return flat(table)
-        return structured(table) if structured else flat(flattened(table))
+        return structured(table) if structured and table.is_structured else flat(flattened(table))
 
     return write
 

@@ -74,7 +74,7 @@ def to_columns(table: Table) -> str:
 @lru_cache(maxsize=16)  # many questions are about few tables
 def columns_of(key: SameTable) -> Columns:
     """Return a table as tools see it. Raises `TableError` for an unusable table."""
-    table = flattened(key.table) if key.table.is_structured else key.table
+    table = flattened(key.table)
     table.require_rectangular("a table of tools")
     if not 0 < len(table.header) <= MOST_COLUMNS:
         raise TableError(
@@ -135,7 +135,7 @@ def frame_csv(table: Table, compat: Compat = "fixed") -> tuple[str, int]:
     `fixed` writes one header line, with all headers above each column. Raises `TableError` for rows
     of unequal length, and for a table without columns.
     """
-    if compat == "fixed" and table.is_structured:
+    if compat == "fixed":
         table = flattened(table)
     table.require_rectangular("a data frame")
     if not table.header:

@@ -91,42 +91,34 @@ def _latex_text(text: str) -> str:
 
 def _to_html(table: Table) -> str:
     """Return HTML with captions and header lines in `<thead>`, notes in `<tfoot>`, text escaped."""
-    merged, levels = owners(table.spans), indents(table)
-    first = len(table.captions) + len(table.header_rows) + 1
+    merged, levels, lines = owners(table.spans), indents(table), table.lines
+    top = len(table.captions)
+    first = top + len(table.header_rows) + 1
     last = first + len(table.rows)
-    parts = (("thead", 0, first), ("tbody", first, last), ("tfoot", last, len(table.lines)))
+
+    def cells(number: int) -> Iterable[str]:
+        for column, cell in enumerate(lines[number]):
+            span = merged.get((number, column), Span(number, column, 1, 1))
+            if span[:2] != (number, column):
+                continue
+            is_label = first <= number < last and column < table.row_headers
+            tag = "th" if top <= number < first or is_label else "td"
+            attributes = f' rowspan="{span.rows}"' if span.rows > 1 else ""
+            attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
+            if level := levels.get((number, column)):
+                attributes += f' style="padding-left:{_PIXELS * level}px"'
+            text = html.escape(_cell_text(cell), quote=False).replace("\n", "<br>")
+            yield f"<{tag}{attributes}>{text}</{tag}>"
+
     text = "<table>\n"
-    for part, start, stop in parts:
-        if start == stop:
-            continue
-        rows = "".join(
-            f"    <tr>{''.join(_html_cells(table, number, merged, levels))}</tr>\n"
-            for number in range(start, stop)
-        )
-        text += f"  <{part}>\n{rows}  </{part}>\n"
+    for part, start, stop in (
+        ("thead", 0, first),
+        ("tbody", first, last),
+        ("tfoot", last, len(lines)),
+    ):
+        rows = [f"    <tr>{''.join(cells(number))}</tr>\n" for number in range(start, stop)]
+        text += f"  <{part}>\n{''.join(rows)}  </{part}>\n" if rows else ""
     return f"{text}</table>"
-
-
-def _html_cells(
-    table: Table,
-    number: int,
-    merged: dict[tuple[int, int], Span],
-    levels: dict[tuple[int, int], int],
-) -> Iterable[str]:
-    first = len(table.captions) + len(table.header_rows) + 1
-    is_row = first <= number < first + len(table.rows)
-    for column, cell in enumerate(table.lines[number]):
-        span = merged.get((number, column), Span(number, column, 1, 1))
-        if span[:2] != (number, column):
-            continue
-        is_head = len(table.captions) <= number < first or (is_row and column < table.row_headers)
-        tag = "th" if is_head else "td"
-        attributes = f' rowspan="{span.rows}"' if span.rows > 1 else ""
-        attributes += f' colspan="{span.columns}"' if span.columns > 1 else ""
-        if level := levels.get((number, column)):
-            attributes += f' style="padding-left:{_PIXELS * level}px"'
-        text = html.escape(_cell_text(cell), quote=False).replace("\n", "<br>")
-        yield f"<{tag}{attributes}>{text}</{tag}>"
 
 
 def _to_csv(table: Table) -> str:
@@ -210,6 +202,8 @@ def flattened(table: Table) -> Table:
     position it covers. A row's label begins with the names of its section and of its parent rows.
     Sections, blank rows, captions and notes are left out.
     """
+    if not table.is_structured:
+        return table
     first = len(table.captions) + len(table.header_rows) + 1
     lines, paths = expanded(table), Paths(table)
     sections = set(table.sections)

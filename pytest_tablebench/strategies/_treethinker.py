@@ -303,7 +303,7 @@ def _steps(task: Task, notes: _Notes) -> str:
 def _part(task: Task, notes: _Notes) -> Content:
     """Return the part of the first table under the headers that the model or the rule selects."""
     table = task.tables[0]
-    whole = flattened(table) if table.is_structured else table
+    whole = flattened(table)
     whole.require_rectangular("alignment")
     labels = max(1, table.row_headers)
     part: AlignedPart | None

@@ -85,12 +85,9 @@ def _token(match: re.Match[str]) -> Token:
         return Token("language" if is_foreign else "literal", match["currency"])
     kind = match.lastgroup or ""
     text = match[kind]
-    if kind in {"quoted", "escaped"}:
-        return Token("literal", text)
-    if kind == "space":
-        return Token("literal", " ")
-    if kind in {"fill", "color"}:
-        return Token("literal", "")
+    literals = {"quoted": text, "escaped": text, "space": " ", "fill": "", "color": ""}
+    if kind in literals:
+        return Token("literal", literals[kind])
     if kind == "noon":
         return Token("date", text.lower())
     if kind in {"date", "elapsed", "exponent"}:

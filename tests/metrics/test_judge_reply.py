@@ -125,6 +125,11 @@ def test_marks_from_0_to_10_are_read(reply: str, published: float, mark: float |
         ("[Score]: 1e1", None),
         ("[Score]: 85th", None),
         ("[Score]: 4/0", None),
+        ("Score: 1/100 [Score]: 2", 2),
+        ("[Score]: 100.5/100", None),
+        ("[Score]: 1e999", None),
+        ("85/100", None),
+        ("85", None),  # no marker, no score
         ("Underscore: 85", None),
     ],
 )

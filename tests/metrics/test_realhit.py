@@ -133,21 +133,6 @@ def test_the_answer_is_read_from_a_reply(reply: str, reading: Reading) -> None:
     assert postprocess("realhit_answer_or_reply", reply) == wanted
 
 
-@pytest.mark.parametrize(
-    ("reply", "value"),
-    [
-        ("[Score]: 85/100", 85),
-        ("Score: 1/100 [Score]: 2", 2),
-        ("[Score]: 100.5/100", None),
-        ("[Score]: 1e999", None),
-        ("85/100", None),
-        ("85", None),  # no marker, no score
-    ],
-)
-def test_marks_of_judges_are_read(reply: str, value: float | None) -> None:
-    assert read_score(reply) == value
-
-
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["fixed", "reference"]))
 def test_any_texts_are_scored(prediction: str, reference: str, compat: Any) -> None:
     found = parts(prediction, reference, compat=compat)

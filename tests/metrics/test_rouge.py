@@ -69,15 +69,6 @@ def test_only_the_requested_variants_are_computed() -> None:
 # Against the package
 
 
-@given(TEXTS, TEXTS)
-def test_equal_to_the_package_given_the_same_sentences(prediction: str, reference: str) -> None:
-    theirs = PACKAGE.score(lined(reference), lined(prediction))
-    ours = rouge(prediction, [reference]).parts
-    assert dict(ours) == pytest.approx(
-        {name: value.fmeasure for name, value in theirs.items()}, abs=1e-12, rel=0
-    )
-
-
 @given(
     st.lists(st.lists(st.sampled_from("abcd"), max_size=12), max_size=5),
     st.lists(st.lists(st.sampled_from("abcde"), max_size=12), max_size=5),

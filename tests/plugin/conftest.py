@@ -31,6 +31,8 @@ import scipy.stats  # noqa: F401
 
 import pytest_tablebench
 from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.reports import leaderboard
+from tests.support.own_folders import OwnBench
 from tests.support.toy_bench import Bench
 
 PROGRAMS = ("pytest_tablebench.sandbox.inside.", "pytest_tablebench.strategies._runner")
@@ -88,3 +90,16 @@ def bench(pytester: pytest.Pytester) -> Bench:
     bench = Bench(pytester)
     bench.suite()
     return bench
+
+
+@pytest.fixture
+def own(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> OwnBench:
+    """A folder with the suite for data folders of users, and a wide terminal."""
+    monkeypatch.setenv("COLUMNS", "400")
+    return OwnBench(pytester)
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip the figures in the page of several runs, which take seconds; other tests draw them."""
+    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_tablebench.cli import main
-from tests.support.toy_bench import Bench
+from tests.support.toy_bench import SCORED, Bench
 
 CONFTEST = """
 from pytest_tablebench import Table
@@ -52,15 +52,7 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Model(model))
 """
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench("marks")
-def test_marks(case, answer):
-    assert_score(case, answer)
-"""
+SUITE = SCORED.replace("toy", "marks")
 
 
 def test_labels_follow_the_answers_into_another_run(

@@ -74,17 +74,3 @@ def test_an_error_in_the_facts_of_a_dataset_is_recorded(bench: Bench, name: str)
     result.assert_outcomes(passed=1)
     [problem] = bench.facts()["datasets"]["toy"]["problems"]
     assert f"KeyError: '{name}'" in problem
-
-
-def test_a_provider_whose_factory_raises_is_refused_in_one_line(bench: Bench) -> None:
-    source = """
-def pytest_tablebench_register_provider(register):
-    register("own", lambda model, settings: {}["key"])
-"""
-    bench.pytester.makeconftest(
-        CONFTEST.replace("def pytest_tablebench_register_provider", "def other") + source
-    )
-    result = bench.run("--model=own/any")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert "--bench-model: own/any: KeyError: 'key'" in line

@@ -138,15 +138,6 @@ def test_gates_can_name_a_test(two):
     assert {gate["gate"]: gate["state"] for gate in two.facts()["gates"]} == gates
 
 
-def test_a_gate_on_an_unknown_test_is_refused_before_a_call(two):
-    gate = "--bench-gate=toy::test_tome.pass_rate >= 0.7"
-    result = two.run("--model=echo/any", gate, "-k", "base")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*unknown test 'test_tome'; did you mean 'test_tone'*"])
-    assert two.calls("ask") == []
-    assert not (two.path / "run").exists()
-
-
 def test_a_gate_on_a_deselected_test_is_undecided(two):
     gate = "--bench-gate=toy::test_tone.pass_rate >= 0.7"
     result = two.run(MODEL, gate, "-k", "base")
@@ -254,13 +245,6 @@ def test_checks_of_tests_with_the_same_name_include_the_file(bench):
     bench.run("--model=echo/any", "--bench-limit=1", "test_a.py", "test_b.py")
     checks = {"test_a.py::test_toy": True, "test_b.py::test_toy": False}
     assert bench.record()["checks"] == checks
-
-
-def test_parametrizing_a_test_makes_no_further_check(bench):
-    marks = "@pytest.mark.parametrize('word', ['3', '4'])"
-    bench.suite(plain("assert word in answer.text", marks=marks, fixtures=", word"))
-    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
-    assert bench.record()["checks"] == {"test_toy": False}
 
 
 def test_a_check_counts_its_cases_without_an_answer(bench):

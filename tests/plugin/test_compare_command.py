@@ -15,9 +15,9 @@ import pytest_tablebench.claims.compare
 import pytest_tablebench.claims.gates
 import pytest_tablebench.reports.html
 import pytest_tablebench.running.rejudge  # noqa: F401
-from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_facts, read_records
 from tests.support import upstream
+from tests.support.commands import command
 from tests.support.gate_bench import options
 from tests.support.matrix import reduced
 from tests.support.page_files import block, text_of
@@ -25,14 +25,6 @@ from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 FORMATS = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 MODES = [("fixed", "reference"), ("reference", "fixed")]
-
-
-def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; return its exit code, output and errors."""
-    capsys.readouterr()
-    code = main(list(arguments))
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 @pytest.fixture(scope="module")
@@ -149,15 +141,6 @@ def test_unlike_runs_are_refused_unless_allowed(two, capsys):
         assert command(capsys, *arguments, "--allow-unlike")[0] == 0
 
 
-def test_a_folder_without_a_run_is_refused(bench, capsys):
-    code, out, err = command(capsys, "compare", "a", "b")
-    assert (code, out) == (2, "")
-    assert "a is not a run folder" in err
-    code, out, err = command(capsys, "rejudge", "a")
-    assert (code, out) == (2, "")
-    assert "a is not a run folder" in err
-
-
 def test_a_json_file_that_cannot_be_written_is_refused(two, capsys):
     code, _, err = command(capsys, "compare", "a", "b", "--json", "a/run.json/c.json")
     assert code == 2
@@ -189,12 +172,6 @@ def test_gates_against_a_baseline(two, capsys):
     code, _, err = command(capsys, "rejudge", "b", *gate)
     assert code == 2
     assert "--bench-baseline=RUN" in err
-
-
-def test_an_invalid_gate_is_refused(two, capsys):
-    code, out, err = command(capsys, "rejudge", "a", "--bench-gate", "tooy.performance >= 0.1")
-    assert (code, out) == (2, "")
-    assert "did you mean 'toy'" in err
 
 
 def test_rejudge_uses_the_gates_of_the_run_by_default(two, capsys):

@@ -11,9 +11,9 @@ import jinja2  # noqa: F401 - imported once, before pytester removes what a run 
 import pytest
 from bs4 import BeautifulSoup
 
-from pytest_tablebench.cli import main
 from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.results.corrections import Correction
+from tests.support.commands import command
 from tests.support.overlays import (
     BROKEN,
     OVERLAY,
@@ -32,14 +32,6 @@ def toys(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return prepare(bench)
 
 
-def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Run a command; return its exit code and its output with its errors."""
-    capsys.readouterr()
-    code = main(list(arguments))
-    shown = capsys.readouterr()
-    return code, shown.out + shown.err
-
-
 def lines(folder: str) -> list[str]:
     return (Path(folder) / "records.jsonl").read_text("utf-8").splitlines()
 
@@ -48,7 +40,7 @@ def test_rejudge_adds_replaces_and_removes_corrections(toys, capsys):
     model = f"--model={toy_model(toys)}"
     toys.run(model, results="plain")
     toys.run(model, OVERLAY, results="both")
-    code, out = command(capsys, "rejudge", "plain", OVERLAY, "-o", "added")
+    code, out, _ = command(capsys, "rejudge", "plain", OVERLAY, "-o", "added")
     assert code == 0
     assert "gold changed for 1 example, 1 left out" in out
 
@@ -69,7 +61,7 @@ def test_rejudge_adds_replaces_and_removes_corrections(toys, capsys):
     assert toys.facts("replaced")["corrections"]["file"] == "other.csv"
 
     # Scored again without a file, the former scores by the corrected gold would be stale.
-    _, out = command(capsys, "rejudge", "both", "--bench-compat=fixed", "-o", "again")
+    _, out, _ = command(capsys, "rejudge", "both", "--bench-compat=fixed", "-o", "again")
     assert "the scores by the corrected gold are left out" in out
     assert "corrections" not in toys.facts("again")
     assert not any("corrected" in line for line in lines("again"))
@@ -78,14 +70,14 @@ def test_rejudge_adds_replaces_and_removes_corrections(toys, capsys):
 def test_rejudge_checks_corrections_and_gates(toys, capsys):
     toys.run(f"--model={toy_model(toys)}", results="plain")
     gate = "--bench-gate=toy@corrected.performance >= 0.6"
-    code, out = command(capsys, "rejudge", "plain", gate)
+    code, _, err = command(capsys, "rejudge", "plain", gate)
     assert code not in (0, 10, 11)
-    assert "the run has no corrections; add --bench-corrections=FILE" in out
+    assert "the run has no corrections; add --bench-corrections=FILE" in err
     point = (gate, "--bench-gate-point")
     assert command(capsys, "rejudge", "plain", OVERLAY, *point)[0] == 0
     write_overlay(toys.path, replace(BROKEN, digest="0" * 20))
-    code, out = command(capsys, "rejudge", "plain", OVERLAY, "-o", "out")
-    assert "toy/cy: the row changed since this correction was made" in out
+    code, _, err = command(capsys, "rejudge", "plain", OVERLAY, "-o", "out")
+    assert "toy/cy: the row changed since this correction was made" in err
     assert not Path("out").exists()
 
 
@@ -121,31 +113,31 @@ def test_compare_shows_corrected_figures_of_equal_corrections_only(toys, capsys)
     for folder, model in (("a", before), ("b", after)):
         toys.run(f"--model={model}", OVERLAY, results=folder)
     toys.run(f"--model={after}", results="none")
-    _, out = command(capsys, "compare", "a", "b", "--json", "c.json")
+    _, out, _ = command(capsys, "compare", "a", "b", "--json", "c.json")
     # The old model says 41, the new one 40: the published gold is 41, the corrected one 40.
     assert row_of(out, PUBLISHED)[2:5] == ["0.750", "0.500", "-0.250"]
     assert row_of(out, CORRECTED)[2:5] == ["0.333", "0.667", "+0.333"]
     scopes = json.loads(Path("c.json").read_text())["corrected"]
     assert {scope["measures"]["performance"]["n_examples"] for scope in scopes} == {3}
 
-    _, out = command(capsys, "compare", "a", "b", "--corrected")
+    _, out, _ = command(capsys, "compare", "a", "b", "--corrected")
     assert row_of(out, PUBLISHED)[2:5] == ["0.333", "0.667", "+0.333"]
     assert "wrong before, right now: 1\n  toy/bo/html/none" in out
     assert "figures and verdicts are by the corrected gold" in out
     assert "interrupted" not in out  # the example that is left out is not missing
 
     for pair in (("a", "none"), ("none", "b")):
-        _, out = command(capsys, "compare", *pair, "--json", "d.json")
+        _, out, _ = command(capsys, "compare", *pair, "--json", "d.json")
         assert "the runs do not have the same corrections of the gold" in out
         assert "compared by the published gold only" in out
         assert CORRECTED not in out
         assert "corrected" not in json.loads(Path("d.json").read_text())
-        code, out = command(capsys, "compare", *pair, "--corrected")
+        code, _, err = command(capsys, "compare", *pair, "--corrected")
         assert code != 0
-        assert "--corrected: the runs do not have the same corrections" in out
+        assert "--corrected: the runs do not have the same corrections" in err
 
 
-def test_a_page_of_runs_shows_how_ranks_move(toys, capsys):
+def test_a_page_of_runs_shows_how_ranks_move(toys, capsys, no_figures):
     models = {"a": toy_model(toys, "41", "one.jsonl"), "b": toy_model(toys, "40", "two.jsonl")}
     for folder, model in models.items():
         toys.run(f"--model={model}", OVERLAY, results=f"runs/{folder}")
@@ -170,9 +162,9 @@ def test_merge_needs_the_same_corrections(toys, capsys):
     model = f"--model={toy_model(toys)}"
     toys.run(model, OVERLAY, results="a")
     toys.run(model, results="none")
-    code, out = command(capsys, "merge", "a", "none", "-o", "refused")
+    code, _, err = command(capsys, "merge", "a", "none", "-o", "refused")
     assert code != 0
-    assert "the runs are unlike: corrections: " in out
+    assert "the runs are unlike: corrections: " in err
 
 
 def test_merged_parts_equal_the_whole_run(toys, capsys):

@@ -82,9 +82,7 @@ def test_an_unregistered_name_is_refused(deep: Bench, option: str, workers: list
 
 
 def test_a_name_of_a_conftest_outside_the_paths_is_refused(deep: Bench) -> None:
-    result = deep.run("--model=echo/any", GIVEN["dataset"], "test_suite.py")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
+    line = deep.refused("--model=echo/any", GIVEN["dataset"], "test_suite.py")
     assert "unknown dataset 'deep'" in line
     assert line.endswith("if a conftest.py registers it, pass that file's folder to pytest")
 
@@ -125,10 +123,8 @@ def test_an_ini_file_may_name_parts_of_a_conftest_outside_the_paths(
 
 def test_an_unregistered_name_in_an_ini_file_is_refused(bench: Bench) -> None:
     bench.pytester.makeini(INI)
-    result = bench.pytester.runpytest_inprocess()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-dataset: unknown dataset 'deep'")
+    line = bench.refusal(bench.pytester.runpytest_inprocess())
+    assert line.startswith("--bench-dataset: unknown dataset 'deep'")
 
 
 @pytest.mark.parametrize("options", [[], ["--bench-seed=1"]], ids=["no option", "option"])

@@ -10,29 +10,18 @@ import pytest
 
 from pytest_tablebench.datasets import built_in_benchmarks
 from tests.support.extensions import EXTENSIONS, Extended, install
+from tests.support.toy_bench import SCORED
+from tests.support.toy_bench import SUITE as MATCHED
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
 """The grid of the ToRR paper, in its order."""
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_exact_match
-
-@pytest.mark.harbours
-@pytest.mark.tablebench("ports")
-def test_ports(case, answer):
-    assert_exact_match(case, answer)
-
-@pytest.mark.tablebench("own")
-def test_own(case, answer):
-    assert_exact_match(case, answer)
-
-@pytest.mark.starter
-@pytest.mark.tablebench("starter")
-def test_starter(case, answer):
-    assert_exact_match(case, answer)
-"""
+SUITE = (
+    MATCHED.replace("@pytest", "@pytest.mark.harbours\n@pytest", 1).replace("toy", "ports")
+    + MATCHED.replace("toy", "own")
+    + MATCHED.replace("@pytest", "@pytest.mark.starter\n@pytest", 1).replace("toy", "starter")
+)
 
 CONFTEST = """
 from pytest_tablebench.extend import Table, TableQuestions, table_question
@@ -45,14 +34,7 @@ def pytest_tablebench_register_dataset(register):
 """
 
 
-CREWS = """
-import pytest
-from pytest_tablebench import assert_score
-
-@pytest.mark.tablebench("crews")
-def test_crews(case, answer):
-    assert_score(case, answer)
-"""
+CREWS = SCORED.replace("toy", "crews")
 
 CREWS_CONFTEST = """
 from pytest_tablebench.extend import Table, TableQuestions, table_question
@@ -164,17 +146,6 @@ def test_a_dataset_of_a_package_is_run_and_scored(project: Project) -> None:
     assert run.returncode == 1
 
 
-def test_records_name_the_serializer_and_perturbation_of_a_package(project: Project) -> None:
-    run = project.run("--model=lastcell/x", "--bench-dataset=own")
-    records = {(r["serializer"], r["perturbation"]): r for r in run.records}
-    assert len(run.records) == len(records) == 9 * 6
-    assert records["bars", "none"]["raw"] == "5"
-    # The header is repeated below the rows: its last name is the last cell.
-    assert records["bars", "repeat_header"]["raw"] == "Crew"
-    assert set(run.facts["grid"]["serializers"]) == {*SERIALIZERS, "bars", "lines"}
-    assert run.facts["grid"]["perturbations"] == [*PERTURBATIONS, "repeat_header"]
-
-
 def test_options_accept_names_of_packages_and_suggest_them(project: Project) -> None:
     named = ("--bench-serializer=backwards,bars", "--bench-perturbation=repeat_header[times=2]")
     some = ("--bench-dataset=starter,own", "--bench-limit=1", "--bench-shots=0")
@@ -186,6 +157,9 @@ def test_options_accept_names_of_packages_and_suggest_them(project: Project) -> 
         for dataset in ("own", "starter")
         for serializer in ("backwards", "bars")
     ]
+    # The header is repeated below the rows: its last name is the last cell.
+    [raw] = [r["raw"] for r in run.records if (r["dataset"], r["serializer"]) == ("own", "bars")]
+    assert raw == "Crew"
     unknown = project.run("--bench-serializer=bar")
     assert unknown.returncode == pytest.ExitCode.USAGE_ERROR
     assert "--bench-serializer: unknown serializer 'bar'; did you mean 'bars'" in unknown.output

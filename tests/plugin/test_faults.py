@@ -18,7 +18,7 @@ import pytest
 from tests.support.faults import TRANSIENT, Faulty
 from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, error, hang
-from tests.support.runs import LITELLM, MODEL, Run, Script, run_pytest, start_pytest
+from tests.support.runs import LITELLM, MODEL, Run, Script, run_inside, run_pytest, start_pytest
 from tests.support.toy_bench import Bench
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, work
     faulty = Faulty(count, 0.3)
     with OpenAIServer(faulty) as server:
         options = ("-n", workers, "--bench-timeout", "5", "--bench-retries", "10")
-        run = run_pytest(tmp_path, server, *options, count=count, model=LITELLM)
+        run = run_inside(tmp_path, server, *options, count=count, model=LITELLM)
         assert server.repeated == []
         assert server.calls == count + faulty.happened.total()
         assert server.max_in_flight <= 32
@@ -58,55 +58,13 @@ def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, work
 
 # All calls.
 
-ALWAYS = {
-    "a wrong key": (error(401, "no such key"), "0", 3, "the API key is missing, wrong"),
-    "status 500": (error(500), "1", 20, "the server failed with status 500"),
-    "too many requests": (
-        error(429, headers={"Retry-After": "0"}),
-        "0",
-        20,
-        "too many requests",
-    ),
-    "no reply": (hang(), "0", 20, "did not answer within 1 s"),
-}
-"""Fault to behaviour, retries, failed cases until the run stops, and words of the reason."""
-
-
-@pytest.mark.parametrize("fault", reduced(ALWAYS, "status 500"))
-def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
-    behaviour, retries, cases, why = ALWAYS[fault]
-    count, connections = 200, 4
-    with OpenAIServer(lambda _: behaviour) as server:
-        run = run_pytest(
-            tmp_path,
-            server,
-            *("--bench-retries", retries, "--bench-timeout", "1"),
-            *("--bench-connections", "1" if cases == 3 else str(connections)),
-            count=count,
-        )
-        calls = server.calls
-    assert run.exit_code == 2, run.output
-    line = stop_line(run)
-    assert f"stopped after {cases} cases in a row without an answer" in line
-    assert why in line
-    if cases == 3:
-        assert calls == 3
-    else:
-        # Calls in flight may still be retried.
-        assert cases <= calls <= (1 + int(retries)) * (cases + 2 * connections)
-    records = run.records.values()
-    assert 0 < len(records) <= calls
-    assert {record.outcome for record in records} == {"no_answer"}
-    assert (run.facts["status"], run.facts["calls_paid"]) == ("incomplete", 0)
-    assert "Traceback" not in run.output
-
 
 @pytest.mark.parametrize("workers", reduced("02", "1"))
 def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     tmp_path: Path, workers: str
 ) -> None:
     with OpenAIServer(lambda _: error(429)) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             server,
             *("-n", workers, "--bench-retries", "1000", "--bench-patience", "3"),

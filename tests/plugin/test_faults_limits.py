@@ -18,7 +18,16 @@ import pytest
 from tests.support.faults import Held, Patient, engine_processes, held_run, stored
 from tests.support.matrix import reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, completion, text
-from tests.support.runs import LITELLM, MODEL, Run, Script, right, run_pytest, start_pytest
+from tests.support.runs import (
+    LITELLM,
+    MODEL,
+    Run,
+    Script,
+    right,
+    run_inside,
+    run_pytest,
+    start_pytest,
+)
 
 psutil = pytest.importorskip("psutil")
 
@@ -51,7 +60,7 @@ def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, dis
     count, connections = 60, 6
     thinking = Thinking(count, 0.1)
     with OpenAIServer(thinking) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             server,
             *("-n", workers, "--dist", dist if workers != "0" else "no"),
@@ -196,7 +205,7 @@ def test_replies_without_an_answer_spend_the_budget(tmp_path: Path) -> None:
     # The budget ends between the two calls of the case after these.
     behaviours = iter([*replies, *replies[-1:] * 9])
     with OpenAIServer(lambda _: next(behaviours)) as server:
-        run = run_pytest(
+        run = run_inside(
             tmp_path,
             server,
             *("--bench-connections=1", "--bench-max-cost=4", "--bench-retries=1"),

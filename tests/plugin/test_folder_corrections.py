@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,22 +12,19 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.datasets import row_digest
 from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.results.corrections import Correction, Corrections, write_corrections
-from tests.support.own_folders import write_folder
+from tests.support.own_folders import OwnBench, write_folder
+from tests.support.present import present
 
-SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
 SETTINGS = 'corrections = "gold.csv"\n'
 
 
 @pytest.fixture
-def data(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a data folder with two folders, of which both have corrections of `coffee`."""
-    monkeypatch.setenv("COLUMNS", "400")
-    (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
-    (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
+def two(own: OwnBench) -> OwnBench:
+    """Two data folders, both with corrections of `coffee`."""
     for name in ("one", "two"):
-        write_folder(pytester.path / "data" / name)
-        _write(pytester.path / "data", name)
-    return pytester.path / "data"
+        write_folder(own.folders / name)
+        _write(own.folders, name)
+    return own
 
 
 def _correction(data: Path, name: str, *answers: str) -> Correction:
@@ -43,89 +39,74 @@ def _write(data: Path, name: str, *corrections: Correction) -> None:
     (data / name / "tablebench.toml").write_text(SETTINGS, encoding="utf-8")
 
 
-def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
-        "data", "--bench-results", "run", "--bench-store", "none", "--bench-no-page",
-        "--bench-serializer=html", "--bench-perturbation=none", *arguments,
-    )  # fmt: skip
+def _digest(data: Path) -> str:
+    """Return the digest of the corrections of both folders."""
+    return Corrections.of(_correction(data, name, "tea") for name in ("one", "two")).digest
 
 
-def _entry(pytester: pytest.Pytester) -> dict:
-    return json.loads((pytester.path / "run/run.json").read_text("utf-8")).get("corrections")
-
-
-def test_a_run_uses_the_files_of_its_datasets(pytester: pytest.Pytester, data: Path) -> None:
+def test_a_run_uses_the_files_of_its_datasets(two: OwnBench) -> None:
     gate = "--bench-gate=one@corrected.performance >= 0.9"
-    result = _run(pytester, gate, "--bench-gate-point", "-n1")
+    result = two.run(gate, "--bench-gate-point", "-n1")
     result.assert_outcomes(passed=2, failed=2)  # as the published gold says
     assert result.ret == 0  # the gate decides
     assert "one@corrected.performance >= 0.9" in result.stdout.str()
-    both = Corrections.of(_correction(data, name, "tea") for name in ("one", "two"))
-    assert _entry(pytester) == {
+    assert two.facts()["corrections"] == {
         "file": "one/gold.csv, two/gold.csv",
-        "digest": both.digest,
+        "digest": _digest(two.folders),
         "changed": 2,
         "left_out": 0,
     }
-    summary = json.loads((pytester.path / "run/summary.json").read_text("utf-8"))
+    summary = two.summary()
     [published], [corrected] = (
         entry["benchmarks"].values() for entry in (summary, summary["corrected"])
     )
     assert (published["performance"], corrected["performance"]) == (0.5, 1.0)
 
 
-def test_a_shard_without_a_case_of_a_dataset_uses_all_files(
-    pytester: pytest.Pytester, data: Path
-) -> None:
-    questions = (data / "two" / "questions.csv").read_text("utf-8")
+def test_a_shard_without_a_case_of_a_dataset_uses_all_files(two: OwnBench) -> None:
+    questions = (two.folders / "two" / "questions.csv").read_text("utf-8")
     for number in range(5):  # shards do not split the questions of a table
         text = f"product,price\nmilk,{number}.10\n"
-        (data / "two" / f"milk{number}.csv").write_text(text, "utf-8")
+        (two.folders / "two" / f"milk{number}.csv").write_text(text, "utf-8")
         questions += f"milk{number}.csv,Price of milk {number}?,{number}.10,milk{number}\n"
-    (data / "two" / "questions.csv").write_text(questions, "utf-8")
-    both = Corrections.of(_correction(data, name, "tea") for name in ("one", "two"))
+    (two.folders / "two" / "questions.csv").write_text(questions, "utf-8")
     for number in (1, 2):
-        _run(pytester, f"--bench-shard={number}/2", "--bench-results", f"part{number}")
-        run = json.loads((pytester.path / f"part{number}/run.json").read_text("utf-8"))
-        assert run["corrections"]["digest"] == both.digest
-    parts = [(pytester.path / f"part{number}/records.jsonl") for number in (1, 2)]
+        two.run(f"--bench-shard={number}/2", results=f"part{number}")
+        assert two.facts(f"part{number}")["corrections"]["digest"] == _digest(two.folders)
+    parts = [(two.path / f"part{number}/records.jsonl") for number in (1, 2)]
     texts = [path.read_text("utf-8") for path in parts]
     assert ['"one/coffee' in text for text in texts].count(False) == 1
 
 
-def test_the_option_replaces_the_files(pytester: pytest.Pytester, data: Path) -> None:
-    write_corrections(pytester.path / "all.csv", [_correction(data, "two", "3.10")])
-    _run(pytester, "--bench-corrections=all.csv")
-    assert _entry(pytester)["file"] == "all.csv"
-    records = (pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
-    entries = {row["case_id"]: row.get("corrected") for row in map(json.loads, records)}
+def test_the_option_replaces_the_files(two: OwnBench) -> None:
+    write_corrections(two.path / "all.csv", [_correction(two.folders, "two", "3.10")])
+    two.run("--bench-corrections=all.csv")
+    assert two.facts()["corrections"]["file"] == "all.csv"
+    entries = {record["case_id"]: record.get("corrected") for record in two.records()}
     assert entries["one/coffee/html/none"] is None
-    assert entries["two/coffee/html/none"]["score"] == 0.0
+    assert present(entries["two/coffee/html/none"])["score"] == 0.0
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_a_file_outside_the_folder_is_refused(
-    pytester: pytest.Pytester, data: Path, link: bool
-) -> None:
-    outside = data / "two" / "gold.csv"
+def test_a_file_outside_the_folder_is_refused(two: OwnBench, link: bool) -> None:
+    outside = two.folders / "two" / "gold.csv"
     if link:
-        (data / "one" / "gold.csv").unlink()
-        (data / "one" / "gold.csv").symlink_to(outside)
+        (two.folders / "one" / "gold.csv").unlink()
+        (two.folders / "one" / "gold.csv").symlink_to(outside)
     else:
         text = 'corrections = "../two/gold.csv"\n'
-        (data / "one" / "tablebench.toml").write_text(text, encoding="utf-8")
-    result = _run(pytester)
+        (two.folders / "one" / "tablebench.toml").write_text(text, encoding="utf-8")
+    result = two.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*one/tablebench.toml, corrections: *gold.csv*"])
-    assert not (pytester.path / "run").exists()
-    assert main(["check", str(data)]) == 1
+    assert not (two.path / "run").exists()
+    assert main(["check", str(two.folders)]) == 1
 
 
 def test_bad_corrections_are_refused_by_folder(
-    pytester: pytest.Pytester, data: Path, capsys: pytest.CaptureFixture[str]
+    two: OwnBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    correction = _correction(data, "one", "tea")
+    correction = _correction(two.folders, "one", "tea")
     unknown = replace(correction, example="cocoa")
     changed = replace(correction, digest="0" * 20)
     for items, message in (
@@ -133,15 +114,15 @@ def test_bad_corrections_are_refused_by_folder(
         ([unknown], "one/cocoa does not exist in this data"),
         ([changed], "one/coffee: the row changed since this correction was made"),
     ):
-        _write(data, "one", *items)
-        result = _run(pytester, "--bench-dataset=one")
+        _write(two.folders, "one", *items)
+        result = two.run("--bench-dataset=one")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([f"*one/tablebench.toml, corrections: *{message}*"])
         capsys.readouterr()
-        assert main(["check", str(data)]) == 1
+        assert main(["check", str(two.folders)]) == 1
         assert message in capsys.readouterr().out
-    _write(data, "one", unknown, changed)
-    main(["check", str(data)])
+    _write(two.folders, "one", unknown, changed)
+    main(["check", str(two.folders)])
     out = capsys.readouterr().out
     assert "one/gold.csv: one/cocoa does not exist" in out
     assert "one/gold.csv: one/coffee: the row changed" in out
@@ -149,12 +130,10 @@ def test_bad_corrections_are_refused_by_folder(
     assert "two: 2 questions (1 text, 1 number), no problem" in out
 
 
-def test_a_corrected_gate_needs_a_selected_dataset_with_corrections(
-    pytester: pytest.Pytester, data: Path
-) -> None:
-    (data / "two" / "tablebench.toml").unlink()
+def test_a_corrected_gate_needs_a_selected_dataset_with_corrections(two: OwnBench) -> None:
+    (two.folders / "two" / "tablebench.toml").unlink()
     gate = "--bench-gate=all@corrected.performance >= 0.9"
-    result = _run(pytester, gate, "--bench-dataset=two")
+    result = two.run(gate, "--bench-dataset=two")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*the run has no corrections*"])
 

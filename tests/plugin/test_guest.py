@@ -160,8 +160,7 @@ def test_model_stays_the_option_of_another_plugin(bench, when):
         bench.pytester.syspathinsert()
         extra = ["-p", "cars"]
     else:
-        conftest = bench.path / "conftest.py"
-        conftest.write_text(conftest.read_text("utf-8") + OTHER_OWNER, encoding="utf-8")
+        bench.adapt(add=OTHER_OWNER)
     bench.suite("def test_car(car):\n    assert car == 'Beetle'\n", name="test_car.py")
     result = bench.run(*extra, "--model=Beetle", "--bench-model=echo/any", "--bench-limit=1")
     result.assert_outcomes(passed=2)

@@ -98,8 +98,7 @@ def pytest_tablebench_register_provider(register):
 
 
 def test_a_hostile_error_that_ends_the_run_is_escaped(bench):
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(conftest.read_text("utf-8") + REFUSES, "utf-8")
+    bench.adapt(add=REFUSES)
     bench.suite(PLAIN.format(marks="", fixtures="", body="pass"))
     result = bench.run("--model=refuses/all", "--bench-retries=0", "--tb=native", "-rA")
     assert_harmless(result.stdout.str())

@@ -6,14 +6,12 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.cli import main
-from tests.support.run_folders import write_run
-from tests.support.runs import run_pytest
+from tests.support.runs import run_inside
 
 MODEL = "tablebench/lexical"
 CHANGE = "parameter temperature: 0 to 0.5"
@@ -23,7 +21,7 @@ CHANGE = "parameter temperature: 0 to 0.5"
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run, the same run with another temperature, and a torn folder."""
     folder = tmp_path_factory.mktemp("history")
-    run_pytest(folder / "one", None, count=3, model=MODEL, key=None)
+    run_inside(folder / "one", None, count=3, model=MODEL, key=None)
     shutil.copytree(folder / "one", folder / "two")
     for day, name in enumerate(("one", "two"), 1):
         path = folder / name / "run" / "run.json"
@@ -85,25 +83,6 @@ def test_without_any_run_one_line_says_why(
     assert printed.count("\n") == 1
     assert "torn: run.json cannot be read: it is torn or damaged" in printed
     assert f"{tmp_path}: contains no run folder" in printed
-
-
-def test_hostile_names_are_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "<img src=x onerror=alert(1)>\x1b[31m\n::error::x"
-    for day, version in ((1, "1"), (2, "<b>2</b>\x1b")):
-        facts: dict[str, Any] = {
-            "model": name,
-            "start": f"2026-03-0{day}",
-            "versions": {"pytest-tablebench": version},
-        }
-        write_run(tmp_path / str(day), {"e": [1.0, 0.0, 1.0, 1.0]}, **facts)
-    page = tmp_path / "page.html"
-    assert main(["history", str(tmp_path), "--page", str(page)]) == 0
-    printed = capsys.readouterr().out
-    assert "\x1b" not in printed
-    assert not any(line.startswith("::") for line in printed.splitlines())
-    soup = BeautifulSoup(page.read_text("utf-8"), "html.parser")
-    assert not soup.select("img, main b, script")
-    assert "package pytest-tablebench: 1 to <b>2</b>\\x1b" in soup.text
 
 
 # A branch of a repository

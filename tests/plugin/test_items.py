@@ -61,16 +61,6 @@ def test_several_models_are_in_ids_and_have_a_folder_each(bench):
         assert bench.facts(f"run/echo-{name}")["model"] == f"echo/{name}"
 
 
-def test_models_with_the_same_short_name_have_folders_of_their_own(bench):
-    long = "echo/" + "m" * 60
-    result = bench.run("--bench-limit=1", f"--model={long}1", f"--model={long}2", "--model=echo/")
-    result.assert_outcomes(passed=3)
-    folders = sorted((bench.path / "run").iterdir())
-    assert len(folders) == 3
-    models = {bench.record(str(folder))["model"] for folder in folders}
-    assert models == {f"{long}1", f"{long}2", "echo/"}
-
-
 def test_a_model_named_twice_runs_once(bench):
     result = bench.run("--bench-limit=1", "--model=echo/one", "--model=echo/one")
     result.assert_outcomes(passed=1)
@@ -101,19 +91,6 @@ def test_the_order_of_items_does_not_depend_on_the_hash_seed(bench, monkeypatch)
 # Selection
 
 
-def passed(bench, *arguments):
-    result = bench.run("-v", "--model=echo/any", *arguments)
-    return ids(result), result
-
-
-def test_k_selects_by_id(bench):
-    item_ids, result = passed(bench, "-k", "bo or cy")
-    assert item_ids[:2] == ["bo-html-none", "cy-html-none"]
-    result.assert_outcomes(failed=2, deselected=1)
-    assert bench.facts()["cases_planned"] == 2
-    assert bench.facts()["status"] == "complete"
-
-
 def test_m_selects_by_mark(bench):
     bench.suite(MARKED)
     bench.run("--strict-markers", "-m", "starter", "--model=echo/any").assert_outcomes(passed=3)
@@ -126,21 +103,6 @@ def test_node_id_selects_one_case(bench):
     result = bench.run("--model=echo/any", "test_suite.py::test_toy[bo-html-none]")
     result.assert_outcomes(failed=1)
     assert bench.record()["example_id"] == "bo"
-
-
-def test_last_failed_runs_wrong_answers_again(bench):
-    bench.run("--model=echo/any").assert_outcomes(passed=1, failed=2)
-    bench.run("--model=echo/any", "--last-failed", results="again").assert_outcomes(failed=2)
-    assert [record["example_id"] for record in bench.records("again")] == ["bo", "cy"]
-
-
-def test_x_stops_at_the_first_wrong_answer(bench):
-    result = bench.run("-x", "--model=echo/any")
-    result.assert_outcomes(passed=1, failed=1)
-    assert [record["example_id"] for record in bench.records()] == ["ada", "bo"]
-    facts = bench.facts()
-    assert (facts["cases_planned"], facts["cases_recorded"]) == (3, 2)
-    assert facts["status"] == "incomplete"
 
 
 # Collection loads nothing

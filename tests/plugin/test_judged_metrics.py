@@ -15,6 +15,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.rejudge import rejudge
 from pytest_tablebench.tables.table import Table
 from tests.support.matrix import reduced
+from tests.support.toy_bench import SCORED
 
 CONFTEST = """
 import json
@@ -79,20 +80,8 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Echo(model))
 """
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench("ages")
-def test_tone(case, answer):
-    assert_score(case, answer)
-
-
-@pytest.mark.tablebench("ages")
-def test_exact(case, answer):
-    assert_score(case, answer, part="exact_match")
-"""
+TONE = SCORED.replace("toy", "ages").replace("test_ages", "test_tone")
+SUITE = TONE + TONE.replace("answer)\n", "answer, part='exact_match')\n").replace("tone", "exact")
 
 
 @pytest.fixture

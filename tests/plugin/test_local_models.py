@@ -5,27 +5,13 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from pytest_tablebench.results import read_records
 from tests.plugin.test_replay import ALONE
 from tests.support.local_models import needs_smollm2, servers_in, smollm2
-from tests.support.own_folders import PRICES, QUESTIONS, write_folder
+from tests.support.own_folders import OWN_SUITE, PRICES, QUESTIONS, write_folder
 from tests.support.runs import run_pytest
-from tests.support.toy_bench import Bench
 
 NAME = "tablebench/smollm2"
-
-OWN = """
-import pytest
-
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench(folders=True)
-def test_own(case, answer):
-    assert_score(case, answer)
-"""
 
 
 @needs_smollm2
@@ -33,7 +19,7 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
     questions = QUESTIONS + "prices.csv,Which product costs more?,coffee,more\n"
     write_folder(tmp_path / "data" / "shop", {"prices.csv": PRICES, "questions.csv": questions})
     options = ("--bench-param", "max_tokens=6", "--bench-data", "data", "--bench-dataset", "shop")
-    run = run_pytest(tmp_path, None, *options, model=NAME, count=3, key=None, suite=OWN)
+    run = run_pytest(tmp_path, None, *options, model=NAME, count=3, key=None, suite=OWN_SUITE)
     records = list(run.records.values())
     assert len(records) == 3, run.output
     assert {record.outcome for record in records} <= {"right", "wrong"}, run.output
@@ -62,18 +48,10 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
         model="gguf:$(touch run); é.gguf",
         count=3,
         key=None,
-        suite=OWN,
+        suite=OWN_SUITE,
     )
     again = list(read_records(tmp_path / "again"))
     assert {record.example_id: record.raw for record in again} == {
         record.example_id: record.raw for record in records
     }, replayed.output
     assert all(record.from_store for record in again)
-
-
-def test_a_missing_model_file_is_refused_before_the_first_call(bench: Bench) -> None:
-    result = bench.run("--model=gguf:no\x1bsuch.gguf")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-model: gguf:no\\x1bsuch.gguf does not exist")
-    assert not (bench.path / "run").exists()

@@ -160,13 +160,6 @@ def test_the_json_plan_has_what_a_migration_needs(bench: Bench) -> None:
     assert (plan["cases"], model["model"], model["calls"], model["hits"]) == (3, "echo/any", 3, 0)
 
 
-def test_a_plan_that_cannot_be_written_is_one_line(bench: Bench) -> None:
-    (bench.path / "file").touch()
-    result = bench.run("--model=echo/any", "--bench-plan-json=file/plan.json")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --bench-plan-json: cannot write *plan.json*"])
-
-
 def test_missing_answers_without_a_key_are_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from pytest_tablebench.running.rejudge import rejudge
+from tests.plugin.test_schemas import validator
+from tests.support.own_folders import OWN_SUITE
 from tests.support.runs import Run, run_inside
 from tests.support.toy_bench import read_lines
 
-ROOT = Path(__file__).parents[2]
-SUITE = ROOT.joinpath("suites/test_own.py").read_text("utf-8")
 TOLD = "Sales rose in every year but 2020 when the shop was closed for months."
 # Eleven of the fourteen expected words in their order, and another word.
 REPLY = "Sales rose in every year, when the shop was closed for long."
@@ -26,7 +25,7 @@ def run_cases(folder: Path, *options: str) -> Run:
     """Run the cases of the data folder again."""
     model = "tablebench/scripted:replies.jsonl"
     words = ("--bench-data=data", *options)
-    return run_inside(folder, None, *words, model=model, count=3, suite=SUITE, page=True)
+    return run_inside(folder, None, *words, model=model, count=3, suite=OWN_SUITE, page=True)
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +64,8 @@ def test_free_text_has_a_score_and_no_verdict(run: Run) -> None:
     assert (words["passed"], words["threshold"], words["checks"]) == (None, None, {})
     # ROUGE-L over 14 and 12 words, 11 of them in order: 2 * 11 / (14 + 12).
     assert words["score"] == pytest.approx(22 / 26)
-    schema = json.loads((ROOT / "docs/schemas/record.schema.json").read_text("utf-8"))
     for row in rows.values():
-        Draft202012Validator(schema).validate(row)
+        validator("record").validate(row)
     summary = json.loads((run.folder / "run" / "summary.json").read_text("utf-8"))
     [benchmark] = summary["benchmarks"].values()
     assert benchmark["performance"] == pytest.approx((1 + 1 + 22 / 26) / 3)

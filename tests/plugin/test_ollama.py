@@ -11,15 +11,15 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.results import read_facts, read_records
 from tests.support.ollama_server import OllamaServer
+from tests.support.own_folders import OWN_SUITE
 
-SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
 ROWS = 3000
 """Rows of the long table, about 30,000 tokens of our tokenizer."""
 
 
 def project(folder: Path) -> Path:
     """Write a suite, and a folder with one question over a short table and one over a long one."""
-    (folder / "test_own.py").write_text(SUITE, encoding="utf-8")
+    (folder / "test_own.py").write_text(OWN_SUITE, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     lines = [f"item {n},{n * 37 % 1000}.50" for n in range(ROWS)]
     data = folder / "data/mine"

@@ -231,9 +231,6 @@ def scored(bench):
     [
         ("", None, None, False),  # the dataset's 1.0
         (", threshold=0.66", None, None, True),
-        (", threshold=0.67", None, None, False),
-        ("", "toy=0.66", None, True),
-        ("", None, "toy=0.66", True),
         (", threshold=0.67", "toy=0.66", None, True),
         (", threshold=0.1", None, "toy=0.67", False),
         ("", "toy=0.67", "toy=0.1", False),

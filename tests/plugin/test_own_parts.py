@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.support.toy_bench import SCORED, SUITE
+from tests.support.toy_bench import ADA, SCORED, SUITE
 
 HOSTILE_METRIC = """
 import numpy as np
@@ -21,48 +19,49 @@ def pytest_tablebench_register_metric(register, register_postprocessor):
 """
 
 
-GIVEN = [
-    ("float32", 0.5),
-    ("int", 1.0),
-    ("nan", None),
-    ("two", None),
-    ("text", None),
-    ("none", None),
-    ("bare", None),
-    ("raises", None),
-]
+SCORES = {"float32": 0.5, "int": 1.0}
+"""The scores of the metrics with a valid value."""
+
+METRICS = ("float32", "int", "nan", "two", "text", "none", "bare", "raises")
 
 
-@pytest.mark.parametrize(("metric", "score"), GIVEN)
-def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
-    bench.adapt(('metric = "exact_match"', f'metric = "{metric}"'), add=HOSTILE_METRIC)
-    bench.suite(SCORED.replace("(case, answer)\n", "(case, answer, threshold=0)\n"))
-    gates = ["--bench-gate=toy.no_answer <= 1", "--bench-threshold=toy=0.5"]
-    result = bench.run("--model=echo/any", "--bench-limit=1", *gates)
-    record = bench.record()
-    if score is None:
-        result.assert_outcomes(errors=1)
-        assert result.ret == 1
-        lines = [line for line in result.outlines if line.startswith("no score (metric_error): ")]
-        assert f"metric {metric!r}" in lines[0]
-        assert (record["outcome"], record["score"], record["raw"]) == ("no_answer", None, "36")
-        assert record["checks"] == {"test_toy": None}
-    else:
-        result.assert_outcomes(passed=1)
-        assert result.ret == 0
-        assert record["score"] == score
+def test_the_value_of_a_registered_metric_is_checked(bench):
+    """Each dataset has the metric of its name."""
+    bench.data(**{name: [ADA] for name in METRICS})
+    names = "self.name = self.folder = "
+    bench.adapt((f"{names}name", f"{names}self.metric = name"), add=HOSTILE_METRIC)
+    test = SCORED.replace("(case, answer)\n", "(case, answer, threshold=0)\n")
+    bench.suite("".join(test.replace("toy", name) for name in METRICS))
+    thresholds = [f"--bench-threshold={name}=0.5" for name in METRICS]
+    result = bench.run("--model=echo/any", "--bench-gate=toys.no_answer <= 1", *thresholds)
+    result.assert_outcomes(passed=2, errors=6)
+    assert result.ret == 1
+    records = {record["dataset"]: record for record in bench.records()}
+    lines = [line for line in result.outlines if line.startswith("no score (metric_error): ")]
+    assert len(lines) == len(METRICS) - len(SCORES)
+    for name, record in records.items():
+        assert record["score"] == SCORES.get(name)
+        if name not in SCORES:
+            assert sum(f"metric {name!r}" in line for line in lines) == 1
+            assert (record["outcome"], record["raw"]) == ("no_answer", "36")
+            assert record["checks"] == {f"test_{name}": None}
 
 
-@pytest.mark.parametrize(("metric", "score"), [("float32", 0.5), ("nan", None), ("raises", None)])
-def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, score):
+def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench):
     bench.adapt(add=HOSTILE_METRIC)
-    call = f"assert_score(case, answer, part='{metric}', threshold=0)"
-    bench.suite(SCORED.replace("assert_score(case, answer)", call))
-    result = bench.run("--model=echo/any", "--bench-limit=1")
-    result.assert_outcomes(**{"passed" if score is not None else "failed": 1})
+    names = ("float32", "nan", "raises")
+    bench.suite(
+        "".join(
+            SCORED.replace(
+                "(case, answer)\n", f"(case, answer, part='{name}', threshold=0)\n"
+            ).replace("test_toy", f"test_{name}")
+            for name in names
+        )
+    )
+    bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=2)
     record = bench.record()
     assert (record["outcome"], record["score"]) == ("right", 1.0)
-    assert record["checks"] == {"test_toy": score is not None}
+    assert record["checks"] == {f"test_{name}": name == "float32" for name in names}
 
 
 IN_CONTEXT = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html import unescape
 
@@ -82,11 +81,6 @@ def test_an_interrupted_run_has_a_page(bench):
     assert "Undecided: 1 of 1 gate" in page
 
 
-def test_no_page_option_writes_no_page(bench):
-    bench.run(bench.model(outcomes()), "--bench-no-page")
-    assert "report.html" not in written(bench)
-
-
 def test_a_page_that_cannot_be_written_is_reported_and_changes_no_verdict(bench):
     (bench.path / "run/report.html").mkdir(parents=True)
     result = bench.run(bench.model(outcomes()), PAGE, GATE)
@@ -117,35 +111,17 @@ def test_a_run_that_stopped_early_is_not_called_cut_off(bench):
 # The summary for a pull request
 
 
-def test_gates_have_a_summary(bench):
-    bench.run(bench.model(outcomes(wrong=3)), GATE, "--bench-gate=all.no_answer <= 0.01")
-    markdown = summary(bench)
-    assert "**All 2 gates hold.**" in markdown
-    assert "toy.performance >= 0.5" in markdown
-    assert "0.9" in markdown
-    # No page was written, so none is linked.
-    assert "report.html" not in markdown
-
-
-def test_without_gates_or_baseline_there_is_no_summary(bench):
+def test_without_gates_or_baseline_a_summary_is_written_only_for_a_step(bench, monkeypatch):
     bench.run(bench.model(outcomes()))
     assert written(bench) == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
-
-
-@pytest.mark.parametrize("gates", [[], [GATE]], ids=["none", "gate"])
-def test_the_summary_is_appended_to_the_step_summary(bench, monkeypatch, gates):
-    step = bench.path / "step.md"
-    step.write_text("what others wrote\n", encoding="utf-8")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
-    bench.run(bench.model(outcomes()), *gates)
-    shown = unescape(step.read_text(encoding="utf-8"))
-    assert shown.startswith("what others wrote\n")
-    assert "plan/x" in shown
-    assert shown.count("Table benchmark") == 1
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(bench.path / "step.md"))
+    bench.run(bench.model(outcomes()), results="step")
+    assert "plan/x" in unescape((bench.path / "step.md").read_text(encoding="utf-8"))
 
 
 def test_the_summary_links_the_page_and_the_step_summary_names_it(bench, monkeypatch):
     step = bench.path / "step.md"
+    step.write_text("what others wrote\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
     assert bench.run(bench.model(outcomes()), PAGE, GATE).ret == 0
     assert "[Full report](report.html)" in summary(bench)
@@ -153,15 +129,5 @@ def test_the_summary_links_the_page_and_the_step_summary_names_it(bench, monkeyp
     shown = unescape(step.read_text(encoding="utf-8"))
     assert "](" not in shown
     assert "report.html" in shown
-
-
-# Allure
-
-
-def test_allure_results_are_in_the_run_folder(bench):
-    bench.run(bench.model(outcomes(wrong=3, unanswered=2)), "--bench-allure=wrong", GATE)
-    paths = (bench.path / "run/allure").glob("*-result.json")
-    statuses = [json.loads(path.read_text(encoding="utf-8"))["status"] for path in paths]
-    # One result for each of the 5 cases that are not right, and one for the others.
-    counts = [statuses.count(status) for status in ("failed", "broken", "passed")]
-    assert counts == [3, 2, 1]
+    assert shown.startswith("what others wrote\n")
+    assert shown.count("Table benchmark") == 1

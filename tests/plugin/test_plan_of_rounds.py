@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from tests.support.toy_bench import CONFTEST
+from tests.support.toy_bench import CALLED
 
 ROUNDS = """
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message
-
-
-class Named(Echo):
-    def __init__(self, model, settings):
-        super().__init__(model)
 
 
 class Twice:
@@ -42,8 +37,7 @@ def figures(lines: list[str]) -> dict[str, str]:
 
 
 def test_the_plan_names_steps_that_depend_on_missing_answers(bench):
-    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
-    bench.pytester.makeconftest(text + ROUNDS)
+    bench.pytester.makeconftest(CALLED + ROUNDS)
     options = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
     ways = ("--bench-strategy=tcot,pot,icot[max_exec=1],treethinker", "--bench-plan")
     lines = bench.run(*options, *ways).outlines
@@ -88,9 +82,8 @@ def pytest_tablebench_register_metric(register):
 
 
 def test_the_plan_prices_judge_calls_with_the_expected_answer(bench):
-    text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     bench.pytester.makeconftest(
-        text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS + JUDGED
+        CALLED.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS + JUDGED
     )
     options = ("--model=echo/any", "--bench-judge=other/any", "--bench-limit=3")
     lines = bench.run(*options, "--bench-plan").outlines

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +11,11 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.pull import File
-from pytest_tablebench.datasets.pull._transfer import CHUNK
 from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.results import read_facts, read_records
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 from tests.support.pulls import UPSTREAM
-from tests.support.runs import environment, until
 from tests.support.slices import ROOT, needs_slices
 from tests.support.upstream_server import Fault, UpstreamServer, tarball
 
@@ -99,39 +94,6 @@ def test_a_failed_pull_is_reported_in_one_line(
     assert line.startswith("tablebench: finqa: ")
     assert str(tmp_path / "finqa/dataset/test.json") in line
     assert f"{server.url}/czyssrs/FinQA/raw/" in line
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
-def test_a_pull_ended_by_ctrl_c_continues_where_it_was(
-    server: UpstreamServer, tmp_path: Path
-) -> None:
-    server.fault("dev.json", Fault(hold=12 * CHUNK))
-    part = tmp_path / "finqa/dataset/dev.json.part"
-    command = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
-    with subprocess.Popen(
-        [sys.executable, "-c", command, "pull", "finqa", "--bench-data", str(tmp_path)],
-        env=environment(None) | {"TABLEBENCH_GITHUB_ENDPOINT": server.url},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            until(lambda: part.is_file() and part.stat().st_size == 12 * CHUNK, "the second file")
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert process.returncode == 2
-    assert err == "tablebench: interrupted; run the same command again\n"
-    assert "licence MIT" in out
-    server.forget()
-    assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 0
-    assert server.downloads("train.json") == []
-    [rest] = server.downloads("dev.json")
-    assert rest.sent == 300_002 - 12 * CHUNK
-    for name, content in FINQA.items():
-        assert (tmp_path / "finqa" / name).read_bytes() == content
-    assert not list(tmp_path.rglob("*.part*"))
 
 
 @needs_slices()

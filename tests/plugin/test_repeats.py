@@ -107,40 +107,32 @@ def test_a_repeat_can_be_selected(fickle):
 # The model and the store
 
 
-def test_a_repeated_run_reuses_the_answers_of_one_without_repeats(fickle):
+def test_a_repeated_run_asks_only_for_missing_answers(fickle):
     stored = ("--model=fickle/x", "--bench-store=answers")
     fickle.run(*stored, results="once")
     assert len(call_repeats(fickle)) == 3
-    fickle.run(*stored, "--bench-repeats=3", results="often")
+    result = fickle.run(*stored, "--bench-repeats=3", results="often")
+    assert header(result).endswith("; store answers; results often")
     assert [repeat for _, repeat in call_repeats(fickle)[3:]] == [2, 3, 2, 3, 2, 3]
-    from_store = {record["case_id"]: record["from_store"] for record in fickle.records("often")}
-    assert [case_id for case_id, is_stored in from_store.items() if is_stored] == [
+    records = fickle.records("often")
+    assert [record["case_id"] for record in records if record["from_store"]] == [
         f"toy/{example}/html/none" for example in EXAMPLES
     ]
-    facts = fickle.facts("often")
-    assert facts["store_hits"] == 3
+    assert fickle.facts("often")["store_hits"] == 3
     before, after = (
         {record["case_id"]: record["raw"] for record in fickle.records(name)}
         for name in ("once", "often")
     )
     assert before.items() <= after.items()
-
-
-def test_a_second_repeated_run_asks_only_for_missing_answers(fickle):
-    arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-repeats=3")
-    fickle.run(*arguments, results="first")
-    fickle.run(*arguments, results="second")
+    fickle.run(*stored, "--bench-repeats=3", results="again")
     assert call_repeats(fickle)[9:] == [("toy/cy/html/none/r2", 2)]
-    assert fickle.summary("first") == fickle.summary("second")
-
-
-def test_replay_answers_every_repeat(fickle):
-    arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-limit=2")
-    result = fickle.run(*arguments, "--bench-repeats=2", results="first")
-    assert header(result).endswith("; store answers; results first")
-    result = fickle.run(*arguments, "--bench-repeats=3", "--bench-replay", results="second")
-    assert header(result).endswith("; store replay; results second")
-    assert len(call_repeats(fickle)) == 4
-    result.assert_outcomes(passed=3, failed=1, errors=2)
-    missing = [record for record in fickle.records("second") if record["score"] is None]
-    assert [(record["repeat"], record["reason"]) for record in missing] == [(3, "not_stored")] * 2
+    assert fickle.summary("often") == fickle.summary("again")
+    # A replay answers every stored repeat.
+    result = fickle.run(*stored, "--bench-repeats=4", "--bench-replay", results="replay")
+    assert header(result).endswith("; store replay; results replay")
+    assert len(call_repeats(fickle)) == 10
+    missing = [record for record in fickle.records("replay") if record["score"] is None]
+    assert [(record["example_id"], record["repeat"]) for record in missing] == [
+        *(("ada", 4), ("bo", 4), ("cy", 2), ("cy", 4)),
+    ]
+    assert {record["reason"] for record in missing} == {"not_stored"}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.faults import comparable
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Run, Script, run_pytest
+from tests.support.runs import Run, Script, run_inside, run_pytest
 from tests.support.toy_bench import Bench
 
 ALONE = """
@@ -61,7 +61,7 @@ def replay(
 def test_a_replay_needs_no_server_no_key_and_no_process(tmp_path: Path) -> None:
     count = 5
     with OpenAIServer(Script(count)) as server:
-        first = run_pytest(tmp_path / "first", server, count=count)
+        first = run_inside(tmp_path / "first", server, count=count)
         assert first.exit_code == 0, first.output
         url = server.url
     # The server has ended.
@@ -112,7 +112,7 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """The address of a server that gave two answers, and the folder of their store."""
     folder = tmp_path_factory.mktemp("paid")
     with OpenAIServer(Script(2)) as server:
-        run = run_pytest(folder, server, count=2, model=REASONING)
+        run = run_inside(folder, server, count=2, model=REASONING)
         assert all("temperature" not in request.body for request in server.requests)
     assert run.exit_code == 0, run.output
     assert run.facts["params_dropped"].keys() == {"temperature"}
@@ -199,12 +199,3 @@ def test_a_replay_without_a_store_is_refused(kept: Bench, options: tuple[str, ..
 def test_a_built_in_model_replays_without_a_store(kept: Bench) -> None:
     model = kept.script({"default": "36"})
     kept.run("--bench-replay", f"--model={model}").assert_outcomes(passed=1, failed=2)
-
-
-def test_a_missing_store_folder_is_refused_with_its_option(kept: Bench) -> None:
-    result = kept.run("--model=echo/any", "--bench-store=nowhere", "--bench-replay")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-store: ")
-    assert "nowhere does not exist" in line
-    assert not (kept.path / "nowhere").exists()

@@ -19,27 +19,12 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 
-from pytest_tablebench.cli import main
-from pytest_tablebench.reports import leaderboard
+from tests.support.commands import command
 from tests.support.matrix import reduced
 
 REPORT = ["report", "run", "--no-plots", "--out", "made"], 0
 REJUDGE = ["rejudge", "run", "--bench-gate", "toy.pass_rate >= 1", "--bench-gate-point"], 10
 GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
-
-
-@pytest.fixture
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the figures in the page of several runs; another test draws them."""
-    monkeypatch.setattr(leaderboard, "write_plots", lambda *_: {})
-
-
-def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command; return its exit code, output and errors."""
-    capsys.readouterr()
-    code = main(["report", *arguments])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 def table(path: Path) -> list[list[str]]:
@@ -48,7 +33,7 @@ def table(path: Path) -> list[list[str]]:
 
 def test_report_of_one_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "echo/any  (run)"
@@ -86,12 +71,12 @@ def test_report_writes_the_page_that_the_run_wrote(bench, capsys):
     assert "differs from its snapshot" in written
     assert gate.replace(">", "&gt;") in written
     page.unlink()
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     assert page.read_text("utf-8") == written
     # Without the baseline's folder the page says what is missing.
     (bench.path / "old").rename(bench.path / "moved")
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     gone = f"no comparison with the baseline: {bench.path / 'old'} is not a run folder"
     assert f"note: {gone}" in out
@@ -103,7 +88,7 @@ def test_the_page_of_a_killed_run_shows_its_gates_as_not_judged(bench, capsys):
     bench.run("--model=echo/any", "--bench-gate=toy.pass_rate >= 0.5")
     facts = bench.facts() | {"status": "running", "gates": ["toy.pass_rate >= 0.5"]}
     (bench.path / "run/run.json").write_text(json.dumps(facts), encoding="utf-8")
-    report(capsys, "run", "--no-plots")
+    command(capsys, "report", "run", "--no-plots")
     page = (bench.path / "run/report.html").read_text("utf-8")
     assert "Not judged: 1 gate" in page
 
@@ -115,7 +100,7 @@ def test_a_run_over_a_selection_is_marked(bench, capsys):
     result = bench.run("--model=echo/any", "-k", "ada", "--override-ini=bench_no_page=false")
     assert is_marked("-k", result.outlines)
     assert "a selection (-k): other" in (bench.path / "run/report.html").read_text("utf-8")
-    assert is_marked("-k", report(capsys, "run", "--no-plots")[1].splitlines())
+    assert is_marked("-k", command(capsys, "report", "run", "--no-plots")[1].splitlines())
     whole = bench.run("--model=echo/any", results="whole")
     assert not any("a selection" in line for line in whole.outlines)
     # The failed cases of Bo and Cy run again.
@@ -126,7 +111,7 @@ def test_a_run_over_a_selection_is_marked(bench, capsys):
 
 def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
     bench.run("--model=echo/any", *GRID)
-    report(capsys, "run")
+    command(capsys, "report", "run")
     folder = bench.path / "run/report"
     drawn = {path.stem for path in folder.glob("toys/*.png")}
     assert drawn == {path.stem for path in folder.glob("toys/*.svg")}
@@ -144,7 +129,7 @@ def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
             assert f"({name})" in index
 
     (folder / "toys/mine.txt").write_text("kept", encoding="utf-8")
-    code, _, _ = report(capsys, "run", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert not list(folder.rglob("*.png"))
     assert (folder / "toys/performance.csv").exists()
@@ -180,7 +165,7 @@ def test_a_report_in_another_folder_leaves_the_run_unchanged(bench, capsys):
     bench.run("--model=echo/any")
     before = {path: path.read_bytes() for path in sorted((bench.path / "run").iterdir())}
     for _ in range(2):
-        code, out, err = report(capsys, "run", "--no-plots", "--out", "made")
+        code, out, err = command(capsys, "report", "run", "--no-plots", "--out", "made")
         assert (code, err) == (0, "")
         assert out.splitlines()[-2:] == ["tables and figures: made", "page: made.html"]
     assert {path: path.read_bytes() for path in sorted((bench.path / "run").iterdir())} == before
@@ -194,7 +179,7 @@ def test_report_of_two_models(bench, capsys, no_figures):
         name="s.jsonl",
     )
     bench.run("--model=echo/any", f"--model={script}", *GRID, results="both")
-    code, out, err = report(capsys, "both", "--no-plots")
+    code, out, err = command(capsys, "report", "both", "--no-plots")
     assert (code, err) == (0, "")
     assert out.count("performance   95 % interval") == 2
     assert "note:" not in out
@@ -206,47 +191,19 @@ def test_report_of_two_models(bench, capsys, no_figures):
     assert table(folder / "kendall_w.csv")[1][:3] == ["toy", "1.0", "4"]
 
 
-def test_report_notes_differences_between_runs(bench, capsys, no_figures):
-    bench.run("--model=echo/any", *GRID, results="wide")
-    bench.run("--model=echo/other", "--bench-compat=reference", "--bench-limit=2", results="small")
-    code, out, _ = report(capsys, "wide", "small", "--no-plots")
-    assert code == 0
-    for sentence in (
-        "note: compat differ: fixed (echo/any), reference (echo/other); ",
-        "note: limit differ: all (echo/any), 2 (echo/other); ",
-        "note: toy: configurations differ: 4 (echo/any), 1 (echo/other); ",
-        "note: toy: examples differ: 3 (echo/any), 2 (echo/other); 2 are common to all",
-    ):
-        assert sentence in out
-        index = (bench.path / "tablebench-report/README.md").read_text("utf-8")
-        assert sentence.removeprefix("note: ") in index.replace("\\", "")
-    assert "echo/other: toy: too high, examples not fully answered" in out.replace(
-        "all datasets, ", ""
-    )
-
-
 def test_report_of_a_torn_run(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     records = bench.path / "run/records.jsonl"
     records.write_bytes(records.read_bytes()[:-40])
-    code, out, err = report(capsys, "run", "--no-plots")
+    code, out, err = command(capsys, "report", "run", "--no-plots")
     assert (code, err) == (0, "")
     assert "interrupted: 11 of 12 cases are recorded" in out
     index = (bench.path / "run/report/README.md").read_text("utf-8")
     assert "echo/any: interrupted, 11 of 12 cases are recorded" in index
     records.unlink()
-    code, out, _ = report(capsys, "run", "--no-plots")
+    code, out, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert "interrupted: 0 of 12 cases are recorded" in out
-
-
-def test_report_of_a_run_without_an_answer(bench, capsys):
-    bench.run("--model=echo/refuses", *GRID)
-    code, out, err = report(capsys, "run")
-    assert (code, err) == (0, "")
-    assert "not computed: performance, robustness, min_max" in out
-    assert ": no scores\n" in out
-    assert not list((bench.path / "run/report").rglob("*.png"))
 
 
 def test_report_skips_other_files_among_runs(bench, capsys):
@@ -255,7 +212,7 @@ def test_report_skips_other_files_among_runs(bench, capsys):
     (bench.path / "runs/notes.txt").write_text("", encoding="utf-8")
     # As the shell expands runs/*, and one of them twice.
     arguments = ("runs/a", "runs/empty", "runs/notes.txt", "./runs/a/")
-    code, out, err = report(capsys, *arguments, "--no-plots")
+    code, out, err = command(capsys, "report", *arguments, "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] == [
@@ -265,12 +222,12 @@ def test_report_skips_other_files_among_runs(bench, capsys):
     assert (bench.path / "runs/a/report.html").is_file()
     # A missing file is an error, and so is a list without a run.
     for names in (("runs/a", "runs/b"), ("runs/empty", "runs/notes.txt")):
-        code, out, err = report(capsys, *names)
+        code, out, err = command(capsys, "report", *names)
         assert (code, out) == (2, "")
         assert err == err.splitlines()[0] + "\n"
 
 
-def test_hostile_model_names_are_escaped_in_every_file(bench, capsys):
+def test_hostile_model_names_are_escaped_in_every_file(bench, capsys, no_figures):
     names = ["echo/=cmd|'/C calc'!A0", "echo/$\\frac{1$<b>|**x**", "=1+1", "echo/\x1b[31m\u202eabc"]
     bench.run("--model=echo/any", results="run0")
     for number, name in enumerate(names):
@@ -279,7 +236,8 @@ def test_hostile_model_names_are_escaped_in_every_file(bench, capsys):
         facts = bench.facts(f"run{number}") | {"model": name}
         path = bench.path / f"run{number}/run.json"
         path.write_text(json.dumps(facts), encoding="utf-8")
-    code, out, err = report(capsys, *(f"run{number}" for number in range(len(names))))
+    runs = [f"run{number}" for number in range(len(names))]
+    code, out, err = command(capsys, "report", *runs, "--no-plots")
     assert (code, err) == (0, "")
     assert "\x1b" not in out
     assert "\u202e" not in out
@@ -293,15 +251,12 @@ def test_hostile_model_names_are_escaped_in_every_file(bench, capsys):
         assert "**x**" not in text
         assert "\x1b" not in text
     assert len(table(folder / "toys/performance.csv")) == len(names) + 1
-    assert (folder / "toys/separability.svg").exists()
-    for path in folder.rglob("*.svg"):
-        ET.parse(path)
 
 
 def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
     bench.adapt(('benchmark = "toys"', 'benchmark = "../../up"'))
     bench.run("--model=echo/any")
-    code, _, _ = report(capsys, "run", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     (folder,) = (path for path in (bench.path / "run/report").iterdir() if path.is_dir())
     assert folder.name.startswith("up-")
@@ -315,13 +270,13 @@ def test_report_refuses_a_folder_with_other_files(bench, capsys):
     bench.run("--model=echo/any")
     (bench.path / "mine").mkdir()
     (bench.path / "mine/README.md").write_text("mine", encoding="utf-8")
-    code, _, err = report(capsys, "run", "--out", "mine")
+    code, _, err = command(capsys, "report", "run", "--out", "mine")
     assert code == 2
     assert err == "tablebench: --out: mine contains other files; choose a new or empty folder\n"
     assert [path.name for path in (bench.path / "mine").iterdir()] == ["README.md"]
     assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
     # A folder that cannot be made is reported in one line as well.
-    code, _, err = report(capsys, "run", "--out", "mine/README.md/inside")
+    code, _, err = command(capsys, "report", "run", "--out", "mine/README.md/inside")
     assert code == 2
     assert err.startswith("tablebench: --out: ")
     assert err.count("\n") == 1
@@ -336,7 +291,7 @@ def test_a_tampered_list_of_files_deletes_no_other_file(bench, capsys):
     (folder / "data.txt").write_text("mine", encoding="utf-8")
     files: list[Any] = ["../precious.md", str(outside), "data.txt", "a/../../precious.md", 7, None]
     (folder / "report.json").write_text(json.dumps({"files": files}), encoding="utf-8")
-    code, _, _ = report(capsys, "run", "--out", "out", "--no-plots")
+    code, _, _ = command(capsys, "report", "run", "--out", "out", "--no-plots")
     assert code == 0
     assert outside.exists()
     assert (folder / "data.txt").exists()
@@ -348,7 +303,7 @@ def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):
     records = bench.path / "run/records.jsonl"
     text = records.read_text(encoding="utf-8").replace('"dataset": "toy"', '"dataset": "wikitq"')
     records.write_text(text, encoding="utf-8")
-    code, out, _ = report(capsys, "run", "--no-plots")
+    code, out, _ = command(capsys, "report", "run", "--no-plots")
     assert code == 0
     assert "ToRR leaderboard" in out
     board = table(bench.path / "run/report/leaderboard.csv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +36,9 @@ class Thinker:
         self.limits.append((number, limit))
         least, start = self._needs.get(number, (0, ""))
         if limit < least:
-            cut = text(start, finish_reason="length", usage=(50, 30))
-            return cut if start == PLAIN else counting(cut)
-        return counting(text(right(self.script.examples[number]), usage=(50, 30)))
-
-
-def counting(behaviour: Behaviour) -> Behaviour:
-    """Return the reply with 20 of its 30 tokens for thinking."""
-    body = json.loads(behaviour.body)
-    body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 20}
-    return replace(behaviour, body=json.dumps(body).encode())
+            thought = None if start == PLAIN else 20
+            return text(start, finish_reason="length", usage=(50, 30), thought=thought)
+        return text(right(self.script.examples[number]), usage=(50, 30), thought=20)
 
 
 def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, ...]]:

@@ -176,25 +176,6 @@ def test_each_model_has_the_texts_of_its_page(bench):
         assert sum(isinstance(text, PromptText) for text in texts) == 6
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench):
-    (bench.path / "file").write_text("here")
-    result = bench.run("--model=echo/any", results="file/run")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-results: cannot write into ")
-    assert "choose another folder" in line
-    assert bench.calls("ask") == []
-
-
-def test_a_run_that_is_refused_leaves_no_folder(bench):
-    # No call is made: the price of this model is unknown.
-    model = ("--model=openai/no-such-model", "--bench-api-base=http://127.0.0.1:9/v1")
-    result = bench.run(*model, "--bench-max-cost=1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is unknown, so a budget cannot be kept" in result.stdout.str() + result.stderr.str()
-    assert not (bench.path / "run").exists()
-
-
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
 def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(bench, workers):
     # Without options only collection shows that the run has cases.
@@ -207,13 +188,3 @@ def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(ben
     assert "cannot write into" in result.stdout.str() + result.stderr.str()
     assert "INTERNALERROR" not in result.stdout.str()
     assert bench.calls("ask") == []
-
-
-def test_a_case_of_two_tests_has_one_record(bench):
-    bench.suite(name="test_again.py")
-    bench.run("--model=echo/any", "--bench-limit=1")
-    assert len(bench.records()) == 1
-    run = bench.facts()
-    assert (run["cases_planned"], run["cases_recorded"], run["calls_paid"]) == (1, 1, 2)
-    assert run["status"] == "complete"
-    assert bench.summary()["benchmarks"]["toys"]["n_cases"] == 1

@@ -85,12 +85,6 @@ def test_a_run_without_cases_makes_no_folder(bench, options):
     assert sorted(now) == before
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--bench-plan", "--bench-serializer=htm"])
-def test_plan_collection_and_refusal_make_no_folder(bench, option):
-    bench.pytester.runpytest_inprocess("--model=echo/any", option)
-    assert not (bench.path / "tablebench-results").exists()
-
-
 def test_a_session_that_does_not_start_makes_no_folder(bench):
     refuse = "def pytest_sessionstart():\n    raise pytest.UsageError('not today')\n"
     bench.pytester.makeconftest(f"import pytest\n{CONFTEST}\n{refuse}")

@@ -24,15 +24,9 @@ from tests.support.extensions import EXTENSIONS
 from tests.support.matrix import FULL, reduced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import run_pytest, start_pytest
+from tests.support.toy_bench import SCORED
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_score
-
-@pytest.mark.tablebench("crews")
-def test_crews(case, answer):
-    assert_score(case, answer)
-"""
+SUITE = SCORED.replace("toy", "crews")
 
 EXAMPLES = 250 if FULL else 10
 CASES = EXAMPLES * 2 * 2 * 2

@@ -297,23 +297,3 @@ def test_the_first_calls_do_not_wait_for_the_last_worker(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST + WAITING)
     bench.run("--model=echo/any", "-n2").assert_outcomes(passed=1, failed=2)
     assert len(bench.calls("ask")) == 3
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    reduced(
-        [
-            ("gpt-44o", "did you mean gpt-4o?"),
-            ("models/Llama.gguf", "a file is named gguf:models/Llama.gguf"),
-            ("nosuchprovider/x", "names look like gpt-4o, ollama/llama3.2 or hosted_vllm/NAME"),
-        ],
-        ("gpt-44o", "did you mean gpt-4o?"),
-    ),
-)
-def test_an_unknown_model_is_refused_before_the_first_case(
-    tmp_path: Path, name: str, hint: str
-) -> None:
-    run = run_inside(tmp_path, None, count=1, model=name)
-    assert run.exit_code == pytest.ExitCode.USAGE_ERROR, run.output
-    assert f"litellm knows no provider for '{name}'; {hint}" in run.output
-    assert not run.records

@@ -80,12 +80,3 @@ def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester
     code = main(["rejudge", folder, "--bench-gate", "toys{asks=age}[html].partial >= 0"])
     assert code == 2
     assert "braces contain one tag" in capsys.readouterr().err
-
-
-def test_a_gate_on_an_empty_slice_is_refused_before_the_first_call(bench: Bench) -> None:
-    bench.data(toy=[ADA, BO, CY])
-    result = bench.run("--model=echo/any", *options(["toy{asks=aeg}.performance >= 0"]))
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    errors = result.stderr.str()
-    assert "no example of this scope has asks=aeg; did you mean 'age'? known: age" in errors
-    assert bench.calls("ask") == []

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from pytest_tablebench.cli import main
+from tests.support.commands import command
 
 HOSTILE = "\x1b[31mred"
 PAGE = """<table>
@@ -40,19 +40,12 @@ def folder(tmp_path: Path) -> Path:
     return shop
 
 
-def stats(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Run the command; return its exit code, output and errors."""
-    code = main(["stats", *map(str, arguments)])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines()))
 
 
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
-    code, out, _ = stats(capsys, *arguments, "--json=-")
+    code, out, _ = command(capsys, "stats", *arguments, "--json=-")
     assert code == 0
     data: dict[str, Any] = json.loads(out)
     return data
@@ -62,7 +55,7 @@ def test_stats_counts_and_measures_a_folder(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    code, shown, _ = stats(capsys, folder, "-o", out)
+    code, shown, _ = command(capsys, "stats", folder, "-o", out)
     assert code == 0
     assert "\x1b" not in shown
     assert "\\x1b[31mred" in shown
@@ -127,10 +120,10 @@ def test_stats_limits_each_dataset(folder: Path, capsys: pytest.CaptureFixture[s
 def test_stats_leaves_out_missing_datasets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = stats(capsys, "wikitq", "--bench-data", tmp_path)
+    code, _, err = command(capsys, "stats", "wikitq", "--bench-data", tmp_path)
     assert code == 2
     assert "tablebench pull wikitq" in err
-    code, out, _ = stats(capsys, "wikitq", "starter_skills", "--bench-data", tmp_path)
+    code, out, _ = command(capsys, "stats", "wikitq", "starter_skills", "--bench-data", tmp_path)
     assert code == 0
     assert "left out: " in out
     assert "starter_skills" in out
@@ -151,7 +144,7 @@ def test_stats_refuses_an_unknown_name_and_an_empty_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, _, err = stats(capsys, *arguments)
+    code, _, err = command(capsys, "stats", *arguments)
     assert code == 2
     assert why in err
 
@@ -160,7 +153,7 @@ def test_stats_refuses_a_folder_without_a_usable_question(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "questions.csv").write_text("table,question,answer\nno.csv,Which?,tea\n", "utf-8")
-    code, _, err = stats(capsys, folder)
+    code, _, err = command(capsys, "stats", folder)
     assert code == 2
     assert "shop has no usable question: questions.csv" in err
     assert "no.csv" in err

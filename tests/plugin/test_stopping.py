@@ -175,14 +175,6 @@ def test_two_models_alternate_until_both_are_decided(bench):
         assert first.rpartition("/")[0] == two.rpartition("/")[0]
 
 
-def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
-    stop = {**plan(1), names(EXAMPLES)[50]: "wrong"}
-    gates = options([HOLDS, "all.no_answer <= 0.5"])
-    result = bench.run(bench.model(stop), GRID, STOP, "-x", *gates)
-    assert (result.ret, bench.states()) == (11, ["undecided", "undecided"])
-    assert bench.facts()["cases_saved"] == 0
-
-
 def test_a_gate_on_unplanned_cases_stays_undecided_and_does_not_delay_the_stop(bench):
     rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(EXAMPLES)]
     bench.data(toy=rows, other=rows)
@@ -194,15 +186,6 @@ def test_a_gate_on_unplanned_cases_stays_undecided_and_does_not_delay_the_stop(b
     assert bench.gates()[1]["reason"].startswith("no case of other was asked")
     assert len(bench.records()) < CASES
     assert "All gates with planned cases were decided after" in result.stdout.str()
-
-
-@pytest.mark.parametrize("option", ["--bench-gate-point", "--bench-shard=1/2"])
-def test_a_stopping_rule_is_refused_beside(bench, option):
-    result = bench.run(bench.model({}), STOP, f"--bench-gate={HOLDS}", option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    [line] = [line for line in result.errlines if line]
-    assert all(name in line for name in ("cannot be used with", STOP, option.partition("=")[0]))
-    assert not (bench.path / "run").exists()
 
 
 # Calls by the engine

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from tests.support.faults import stored
-from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.runs import Script, run_inside
 from tests.support.toy_bench import Bench
 
 STORE = "--bench-store=answers"
@@ -122,45 +114,3 @@ def test_problems_of_a_store_are_reported_once_before_the_first_call(
         assert sum(words in line for line in lines) == 1, (words, lines)
     progress = next(n for n, line in enumerate(result.outlines) if "3/3" in line or "1/3" in line)
     assert max(places) < progress
-
-
-def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
-    class Removing(Script):
-        def __call__(self, body: dict[str, Any]) -> Behaviour:
-            behaviour = super().__call__(body)
-            if self.number(body) == 2:
-                shutil.rmtree(tmp_path / "answers")
-            return behaviour
-
-    script = Removing(4)
-    with OpenAIServer(script) as server:
-        run = run_inside(tmp_path, server, "--bench-connections=1", count=4)
-    assert run.exit_code == 0, run.output
-    lines = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
-    assert lines, run.output
-    assert all(line.startswith("tablebench: answer store: ") for line in lines)
-    assert stored(tmp_path / "answers") == {example.id for example in script.examples[2:]}
-
-
-REMOVING = """
-ask = Echo.complete
-
-
-def complete(self, request):
-    if "/bo/" in request.case_id:
-        (HERE / "run" / "records.jsonl").unlink()
-    return ask(self, request)
-
-
-Echo.complete = complete
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
-def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
-    bench.adapt(add=REMOVING)
-    result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
-    assert result.ret == 11
-    assert len(bench.calls("ask")) == 2
-    lines = [line for line in result.outlines if "records.jsonl was removed or replaced" in line]
-    assert any("the run cannot be written" in line for line in lines), result.stdout.str()

@@ -192,8 +192,8 @@ def test_progress_names_models_that_do_not_answer():
 # The table
 
 
-def test_the_table_and_its_lines_show_the_measures(bench):
-    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "-v")
+def test_the_table_and_its_lines_show_the_measures_and_commands(bench, capsys):
+    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3", "-v")
     rows = table(result)
     assert rows[""] == [
         *("performance", "95 % interval", "robustness", "pass rate", "no answer"),
@@ -214,6 +214,32 @@ def test_the_table_and_its_lines_show_the_measures(bench):
         "toy: no answer by reason: timeout 1",
     ):
         assert line in result.outlines
+    # The last lines name the commands that show and repeat a wrong case.
+    lines = result.outlines[result.outlines.index("run folder: run") :]
+    shown, again = (
+        next(line for line in lines if line.startswith(start)).partition(": ")[2]
+        for start in ("see a wrong answer", "run it again")
+    )
+    assert shown == "tablebench show run toy/bo/csv/none"
+    assert again.startswith(
+        "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
+    )
+    assert " (all failed tests: the same command with --lf)" in again
+    # Without these options a case outside the default grid would not be collected.
+    assert "--bench-serializer=html,csv --bench-perturbation=none,transpose" in again
+    capsys.readouterr()
+    for case in ("toy/bo/csv/none", "toy/bo/csv/n", "test_suite.py::test_toy[bo-csv-none]"):
+        assert main(["show", str(bench.path / "run"), case]) == 0
+        output = capsys.readouterr().out.splitlines()
+        assert output[0] == "case: toy/bo/csv/none"
+        assert "  Question: How old is Bo?" in "\n".join(output[output.index("prompt:") :])
+        assert output[output.index("reply:") + 1] == "  ?"
+        assert output[-1] == "score: 0.000, wrong (exact_match, right from 1)"
+    assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
+    for wrong, message in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
+        assert main(["show", str(bench.path / "run"), wrong]) == 2
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -242,35 +268,6 @@ def test_a_benchmark_of_several_datasets_has_a_row(bench):
     assert [rows[name][-1] for name in ("toy", "other", "toys (all)")] == ["1", "2", "3"]
 
 
-def test_the_last_lines_name_the_commands_to_show_and_repeat_a_wrong_case(bench, capsys):
-    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3", "-v")
-    lines = result.outlines[result.outlines.index("run folder: run") :]
-    shown, again = (
-        next(line for line in lines if line.startswith(start)).partition(": ")[2]
-        for start in ("see a wrong answer", "run it again")
-    )
-    assert shown == "tablebench show run toy/bo/csv/none"
-    assert again.startswith(
-        "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
-    )
-    assert " (all failed tests: the same command with --lf)" in again
-    # Without these options a case outside the default grid would not be collected.
-    assert "--bench-serializer=html,csv --bench-perturbation=none,transpose" in again
-    capsys.readouterr()
-    for case in ("toy/bo/csv/none", "toy/bo/csv/n", "test_suite.py::test_toy[bo-csv-none]"):
-        assert main(["show", str(bench.path / "run"), case]) == 0
-        output = capsys.readouterr().out.splitlines()
-        assert output[0] == "case: toy/bo/csv/none"
-        assert "  Question: How old is Bo?" in "\n".join(output[output.index("prompt:") :])
-        assert output[output.index("reply:") + 1] == "  ?"
-        assert output[-1] == "score: 0.000, wrong (exact_match, right from 1)"
-    assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
-    for wrong, message in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
-        assert main(["show", str(bench.path / "run"), wrong]) == 2
-        assert message in capsys.readouterr().err
-
-
 def test_the_command_that_repeats_a_case_contains_the_name_of_bench_fresh(bench):
     store = f"--bench-store={bench.path / 'store'}"
     result = bench.run(f"--model={bench.script({'default': '?'})}", "--bench-fresh", store, "-v")
@@ -291,18 +288,19 @@ def test_each_model_has_a_table(bench):
     ]
 
 
-@pytest.mark.parametrize("plugin", ["terminal", "xdist"])
-def test_the_run_is_recorded_without_other_plugins(bench, plugin):
-    result = bench.run(f"-pno:{plugin}", "--model=echo/any")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert len(bench.records()) == 3
-    assert bench.facts()["status"] == "complete"
-
-
-@pytest.mark.parametrize("option", ["--tb=native", "--no-header", "--no-summary", "-qq"])
-def test_the_run_is_recorded_however_little_is_shown(bench, option):
-    result = bench.run(option, "--model=echo/any")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-pno:terminal",),
+        ("-pno:xdist",),
+        ("--tb=native",),
+        ("--no-header", "--no-summary", "-qq"),
+    ],
+)
+def test_the_run_is_recorded_without_other_plugins_and_however_little_is_shown(bench, options):
+    result = bench.run(*options, "--model=echo/any")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "Traceback" not in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
     assert len(bench.records()) == 3
+    assert bench.facts()["status"] == "complete"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.cli import main
+from tests.support.toy_bench import SCORED
 
-CONFTEST = """
-from pytest_tablebench import Table
-from pytest_tablebench.datasets import TableQuestions, table_question
+PARTS = """
 from pytest_tablebench.metrics import Score, may_be_unclear
-from pytest_tablebench.models import Reply
 
 REPLIES = {"ada": "36", "bo": "41 or 42", "cy": "12 or 13", "di": "unknown"}
 
@@ -28,15 +26,6 @@ def pytest_tablebench_register_metric(register):
     register("vague", vague)
 
 
-def pytest_tablebench_register_dataset(register):
-    table = Table(["Name", "Age"], [["ada", "36"], ["bo", "41"], ["cy", "12"], ["di", "9"]])
-    questions = [
-        table_question(name, table, f"How old is {name}?", [age], cluster=name)
-        for name, age in table.rows
-    ]
-    register(TableQuestions("ages", questions, metric="vague", threshold=1.0))
-
-
 class Model:
     def __init__(self, model):
         self.model = model
@@ -45,8 +34,7 @@ class Model:
         if self.model.startswith("judge/"):
             assert "Expected answer" in request.text
             return Reply("Yes." if "41 or 42" in request.text else "no")
-        name = request.text.rpartition("How old is ")[2].partition("?")[0]
-        return Reply(REPLIES[name])
+        return Reply(REPLIES[request.case_id.split("/")[1]])
 
 
 def pytest_tablebench_register_provider(register):
@@ -54,22 +42,14 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Model(model))
 """
 
-SUITE = """
-import pytest
-from pytest_tablebench import assert_score
-
-
-@pytest.mark.tablebench("ages")
-def test_ages(case, answer):
-    assert_score(case, answer)
-"""
-
 
 @pytest.fixture
 def ages(bench):
     """A folder with four questions; two replies to them are unclear."""
-    bench.pytester.makeconftest(CONFTEST)
-    bench.suite(SUITE)
+    rows = (("ada", "36"), ("bo", "41"), ("cy", "12"), ("di", "9"))
+    bench.data(ages=[[name, f"How old is {name}?", [age]] for name, age in rows])
+    bench.adapt(('metric = "exact_match"', 'metric = "vague"'), add=PARTS)
+    bench.suite(SCORED.replace("toy", "ages"))
     return bench
 
 
@@ -93,7 +73,7 @@ def test_unclear_replies_count_as_wrong_and_leave_a_gate_undecided(ages, capsys)
         *["two values <b>\x1b[31m"] * 2,
         "not in the reply",
     ]
-    scope = ages.summary()["benchmarks"]["own"]["datasets"]["ages"]
+    scope = ages.summary()["benchmarks"]["toys"]["datasets"]["ages"]
     assert (scope["pass_rate"], scope["pass_rate_high"], scope["unclear"]) == (0.25, 0.75, 0.5)
     text = result.stdout.str()
     assert "50.0 % unclear, counted as wrong; pass rate 25.0 to 75.0 %" in text

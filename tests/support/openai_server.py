@@ -54,6 +54,7 @@ def completion(
     choices: list[dict[str, Any]],
     usage: tuple[int, int] | None,
     model: str = "test-model",
+    thought: int | None = None,
     **fields: str,
 ) -> bytes:
     """Return a chat-completion object as bytes; `usage` is (prompt tokens, completion tokens)."""
@@ -71,6 +72,8 @@ def completion(
             "completion_tokens": usage[1],
             "total_tokens": sum(usage),
         }
+        if thought is not None:
+            payload["usage"]["completion_tokens_details"] = {"reasoning_tokens": thought}
     return json.dumps(payload).encode()
 
 
@@ -84,14 +87,15 @@ def text(
     after: threading.Event | threading.Barrier | None = None,
     thinks: float = 0.0,
     fingerprint: str | None = None,
+    thought: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Behaviour:
-    """Answer with `content`."""
+    """Answer with `content`; so many tokens of the reply are thoughts."""
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
     version = {} if fingerprint is None else {"system_fingerprint": fingerprint}
     return Behaviour(
-        completion([choice], usage, model, **version),
+        completion([choice], usage, model, thought, **version),
         headers=headers or {},
         content_type=content_type,
         after=after,

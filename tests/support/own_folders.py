@@ -1,4 +1,4 @@
-"""Dataset folders as users write them."""
+"""Dataset folders as users write them, and runs of the package's suite over them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import openpyxl
+import pytest
 
 from pytest_tablebench.datasets._source import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
+from tests.support.toy_bench import Bench
+
+OWN_SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
+"""The suite of the package that runs every folder of `--bench-data`."""
 
 PRICES = "product,price\ntea,2.40\ncoffee,3.10\n"
 QUESTIONS = (
@@ -27,6 +32,24 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -
         data = text.encode() if isinstance(text, str) else text
         (folder / name).write_bytes(data)
     return folder
+
+
+class OwnBench(Bench):
+    """A folder with the suite, a data folder, and a model that always answers `tea`."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester, self.path = pytester, pytester.path
+        self.folders = self.path / "data"
+        self.folders.mkdir()
+        self.suite(OWN_SUITE, "test_own.py")
+        self.model = self.script({"default": "tea"}, name="tea.jsonl")
+
+    def run(self, *arguments: str, results: str = "run") -> pytest.RunResult:
+        options = (f"--model={self.model}", "--bench-data=data", "-pno:cacheprovider")
+        return super().run(*options, *arguments, results=results)
+
+    def outcomes(self) -> dict[str, str]:
+        return {record["case_id"]: record["outcome"] for record in self.records()}
 
 
 def only(data: Path) -> FolderDataset:

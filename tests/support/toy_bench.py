@@ -120,6 +120,17 @@ def pytest_tablebench_register_provider(register):
         register(prefix, lambda model, settings: Echo(model))
 """
 
+CALLED = (
+    CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
+    + """
+
+class Named(Echo):
+    def __init__(self, model, settings):
+        super().__init__(model)
+"""
+)
+"""The same text with models that run in the callers, because another process can import them."""
+
 SUITE = """
 import pytest
 from pytest_tablebench import assert_exact_match
@@ -190,6 +201,19 @@ class Bench:
     def run_apart(self, *arguments: str, results: str = "run") -> pytest.RunResult:
         """Run pytest in a separate process, for xdist and for changes to the process itself."""
         return self._run(self.pytester.runpytest_subprocess, arguments, results)
+
+    def refused(self, *arguments: str) -> str:
+        """Run; return the line that refuses the run, which made no call and no run folder."""
+        return self.refusal(self.run(*arguments))
+
+    def refusal(self, result: pytest.RunResult) -> str:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
+        assert "Traceback" not in result.stdout.str() + result.stderr.str()
+        assert self.calls("ask") == []
+        assert not (self.path / "run").exists()
+        assert not (self.path / "tablebench-results").exists()
+        [line] = [line for line in result.errlines if line]
+        return line.removeprefix("ERROR: ")
 
     def _run(
         self, run: Callable[..., pytest.RunResult], arguments: tuple[str, ...], results: str

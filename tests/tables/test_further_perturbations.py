@@ -19,10 +19,10 @@ from pytest_tablebench.tables.perturbations import (
     GRID,
     PERTURBATIONS,
     Question,
-    apply_to_question,
+    apply_perturbation,
     perturb,
 )
-from pytest_tablebench.tables.perturbations._changes import _dictionary
+from pytest_tablebench.tables.perturbations._changes import _dictionary, counterfactual
 from pytest_tablebench.tables.table import Table
 from tests.support.matrix import draws
 
@@ -253,7 +253,7 @@ def test_numbers_are_written_in_a_style(style, expected):
 
 def ask(name, table, text="?", answers=(), **arguments):
     question = Question((table,), text, tuple(answers))
-    return apply_to_question(PERTURBATIONS[name], question, name, seed=0, arguments=arguments)
+    return apply_perturbation(PERTURBATIONS[name], question, name, seed=0, arguments=arguments)
 
 
 def test_an_answer_that_is_a_cell_is_written_as_the_cell():
@@ -312,16 +312,15 @@ CITIES = Table(
 
 def test_the_answer_and_its_cell_get_another_name():
     question = Question((CITIES,), "Who is mayor of Lund?", ("Ann Berg",))
-    function = PERTURBATIONS["counterfactual"]
-    changed = apply_to_question(function, question, "counterfactual", seed=0, arguments={})
+    changed = counterfactual(question)
     [new] = changed.answers
     assert new not in {"Ann Berg", "Cy", "Lund-Ek"}
     assert [len(word) for word in new.split()] == [3, 4]
     assert new.istitle()
     expected = [["Lund", new, "91000"], ["Bo", "Cy", "7000"], ["Bo", "Lund-Ek", "8"]]
     assert changed.tables == (Table(CITIES.header, expected),)
-    assert changed == apply_to_question(function, question, "x", seed=0, arguments={})
-    assert changed != apply_to_question(function, question, "x", seed=1, arguments={})
+    assert changed == counterfactual(question)
+    assert changed != counterfactual(question, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -339,24 +338,16 @@ def test_the_answer_and_its_cell_get_another_name():
 )
 def test_a_question_outside_of_the_rule_is_not_changed(question, why):
     with pytest.raises(TableError, match=why):
-        apply_to_question(
-            PERTURBATIONS["counterfactual"], question, "counterfactual", seed=0, arguments={}
-        )
+        counterfactual(question)
 
 
 def test_a_number_is_changed_only_in_lookup_questions():
     question = Question((CITIES,), "How many people has Lund?", ("91000",), kind="lookup")
-    changed = asked_of(question)
+    changed = counterfactual(question)
     [new] = changed.answers
     assert new != "91000"
     assert (len(new), new.isdecimal(), new[0] == "0") == (5, True, False)
     assert changed.tables[0].rows[0] == ("Lund", "Ann Berg", new)
-
-
-def asked_of(question):
-    return apply_to_question(
-        PERTURBATIONS["counterfactual"], question, "counterfactual", seed=0, arguments={}
-    )
 
 
 def test_no_table_removes_the_table():

@@ -94,8 +94,8 @@ def _crosses(span: Span, blocks: list[range]) -> bool:
 def cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
     """Return the table in a range of lines and columns, with the structure that is read there."""
     values = {
-        (line - lines.start, column - columns.start): table.lines[line][column]
-        for line in lines
+        (number, column - columns.start): cells[column]
+        for number, cells in enumerate(table.lines[lines.start : lines.stop])
         for column in columns
     }
     spans = [

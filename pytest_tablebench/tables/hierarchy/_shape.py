@@ -120,21 +120,21 @@ class Shape:
 
     def is_bold(self, line: int) -> bool:
         """Return whether all texts of a line are in bold type."""
-        places = self.lines[line]
-        return bool(places) and all((line, column) in self.grid.bold for column in places)
+        return self._are_all(line, self.grid.bold)
 
     def is_underlined(self, line: int) -> bool:
         """Return whether all texts of a line have a border below."""
+        return self._are_all(line, self.grid.underlined)
+
+    def _are_all(self, line: int, positions: frozenset[tuple[int, int]]) -> bool:
         places = self.lines[line]
-        return bool(places) and all((line, column) in self.grid.underlined for column in places)
+        return bool(places) and all((line, column) in positions for column in places)
 
     def is_navigation(self, line: int) -> bool:
         """Return whether all texts of a line are links, and no values follow directly below."""
-        places = self.lines[line]
-        if not places or any((line, column) not in self.grid.links for column in places):
-            return False
         below = self.lines[line + 1 : line + 2]
-        return below == [[]] or (len(below) == 1 and self.is_words(line + 1))
+        has_no_values = below == [[]] or (len(below) == 1 and self.is_words(line + 1))
+        return has_no_values and self._are_all(line, self.grid.links)
 
     def is_parameters(self, line: int) -> bool:
         """Return whether a line is names with values: `Year: | 2020 | Unit: | kg`, or `Year: 2020`.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, TableError
 from pytest_tablebench.tables._html_rows import ShownCell, ShownRow, read_rows
@@ -31,28 +32,6 @@ _BORDER = re.compile(
 _RULE = re.compile(r"\.([\w-]{1,40})\s*\{([^{}]*)\}")
 _PIXELS = 9
 """Pixels of one level of indentation in the HTML that spreadsheets export."""
-
-
-class _Style(NamedTuple):
-    indent: int = 0
-    is_bold: bool = False
-    is_underlined: bool = False
-
-    @classmethod
-    def read(cls, text: str) -> _Style:
-        indent = _INDENT.search(text)
-        level = round(int(indent[1]) / _PIXELS) if indent else 0
-        return cls(level, _BOLD.search(text) is not None, _BORDER.search(text) is not None)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    tag: str
-    columns: int
-    rows: int
-    style: _Style
-    is_link: bool
-    text: str
 
 
 def read_html_grid(source: str | PathLike[str], *, index: int, is_marked: bool = True) -> Grid:
@@ -93,35 +72,17 @@ def read_html(kind: type[AnyTable], source: str | PathLike[str], *, index: int) 
     return kind(header, tuple(texts), name=name)
 
 
-def _grid(
-    rows: list[ShownRow], soup: bs4.BeautifulSoup, where: str, *, is_marked: bool = True
-) -> Grid:
-    styles = {
-        rule[1]: _Style.read(rule[2])
-        for style in soup.find_all("style")
-        for rule in _RULE.finditer(style.get_text())
-    }
-    lines = [
-        [
-            _cell(cell, cell.text(is_marked=is_marked), styles, f"{where}, row {number}")
-            for cell in row.cells
-        ]
-        for number, row in enumerate(rows, start=1)
-    ]
-    return _placed(lines, rows, where)
+@lru_cache(maxsize=1024)  # cells share styles
+def _style(inline: str, rules: tuple[str, ...]) -> tuple[int, bool, bool]:
+    """Return the indent of a cell, whether it is in bold type, and whether it has a border below.
 
-
-def _cell(cell: ShownCell, text: str, styles: dict[str, _Style], where: str) -> _Cell:
-    node = cell.node
-    of_classes = [styles.get(str(name), _Style()) for name in node.get_attribute_list("class")]
-    inline = _Style.read(str(node.get("style", "")))
-    style = _Style(
-        inline.indent or max((each.indent for each in of_classes), default=0),
-        cell.is_bold or any(each.is_bold for each in (inline, *of_classes)),
-        any(each.is_underlined for each in (inline, *of_classes)),
-    )
-    columns, rows = _spans(cell, where)
-    return _Cell(node.name, columns, rows, style, cell.is_link, text)
+    `rules` are the declarations of its classes.
+    """
+    texts = (inline, *rules)
+    pixels = [int(match[1]) if (match := _INDENT.search(text)) else 0 for text in texts]
+    first, *others = (round(number / _PIXELS) for number in pixels)
+    is_bold, is_underlined = (any(map(shape.search, texts)) for shape in (_BOLD, _BORDER))
+    return first or max(others, default=0), is_bold, is_underlined
 
 
 def _spans(cell: ShownCell, where: str) -> tuple[int, int]:
@@ -140,8 +101,15 @@ def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
     return int(match[1])
 
 
-def _placed(lines: list[list[_Cell]], shown_rows: list[ShownRow], where: str) -> Grid:
+def _grid(
+    rows: list[ShownRow], soup: bs4.BeautifulSoup, where: str, *, is_marked: bool = True
+) -> Grid:
     """Put each cell at the first free position of its row, as in the HTML standard."""
+    styles = {
+        rule[1]: rule[2]
+        for style in soup.find_all("style")
+        for rule in _RULE.finditer(style.get_text())
+    }
     taken: dict[int, set[int]] = {}
     values = {}
     spans: list[Span] = []
@@ -150,47 +118,42 @@ def _placed(lines: list[list[_Cell]], shown_rows: list[ShownRow], where: str) ->
         name: set() for name in ("heads", "bold", "links", "underlined")
     }
     total = 0
-    ends = {row.number: line for line, row in enumerate(shown_rows, start=1)}
-    for number, cells in enumerate(lines):
+    ends = {row.number: line for line, row in enumerate(rows, start=1)}
+    for number, row in enumerate(rows):
         column = 0
         used = taken.pop(number, set())
-        for cell in cells:
+        location = f"{where}, row {number + 1}"
+        for cell in row.cells:
             while column in used:
                 column += 1
-            left = ends[shown_rows[number].number] - number
-            rows = min(cell.rows or left, left)
-            columns = next(
-                (step for step in range(1, cell.columns) if column + step in used), cell.columns
-            )
-            total += rows * columns
-            check_size(len(lines), column + columns, where)
+            columns, height = _spans(cell, location)
+            left = ends[row.number] - number
+            height = min(height or left, left)
+            columns = next((step for step in range(1, columns) if column + step in used), columns)
+            total += height * columns
+            check_size(len(rows), column + columns, where)
             if total > MAX_CELLS:
-                raise TableError(
-                    f"{where}, row {number + 1}: more than {MAX_CELLS:,} cells; no more are read"
-                )
-            values[number, column] = cell.text
+                raise TableError(f"{location}: more than {MAX_CELLS:,} cells; no more are read")
+            values[number, column] = cell.text(is_marked=is_marked)
+            classes = map(str, cell.node.get_attribute_list("class"))
+            rules = tuple(styles[name] for name in classes if name in styles)
+            indent, is_bold, is_underlined = _style(str(cell.node.get("style", "")), rules)
             for name, is_so in (
-                ("heads", cell.tag == "th"),
-                ("bold", cell.style.is_bold),
+                ("heads", cell.node.name == "th"),
+                ("bold", cell.is_bold or is_bold),
                 ("links", cell.is_link),
-                ("underlined", cell.style.is_underlined),
+                ("underlined", is_underlined),
             ):
                 if is_so:
                     places[name].add((number, column))
-            if cell.style.indent:
-                indents[number, column] = cell.style.indent
-            if rows * columns > 1:
-                spans.append(Span(number, column, rows, columns))
-            for line in range(number + 1, number + rows):
+            if indent:
+                indents[number, column] = indent
+            if height * columns > 1:
+                spans.append(Span(number, column, height, columns))
+            for line in range(number + 1, number + height):
                 taken.setdefault(line, set()).update(range(column, column + columns))
             column += columns
     grid = fit(values, spans, where)
-    return replace(
-        grid,
-        indents=indents,
-        groups=tuple(row.group for row in shown_rows[: len(grid.cells)]),
-        heads=frozenset(places["heads"]),
-        bold=frozenset(places["bold"]),
-        links=frozenset(places["links"]),
-        underlined=frozenset(places["underlined"]),
-    )
+    styled: dict[str, Any] = {name: frozenset(cells) for name, cells in places.items()}
+    groups = tuple(row.group for row in rows[: len(grid.cells)])
+    return replace(grid, indents=indents, groups=groups, **styled)

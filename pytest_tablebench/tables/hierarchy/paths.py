@@ -213,11 +213,12 @@ def table_of_paths(
     *,
     columns: Sequence[Texts],
     rows: Sequence[Texts] = (),
+    corner: str | None = None,
 ) -> AnyTable:
     """Return a table with header lines, row headers and merged cells made from paths.
 
     `columns` and `rows` have for each column and row its headers, outermost first; without `rows`
-    the table has no row headers. `cells` have shape (rows, columns).
+    and `corner`, a text above the row headers, there are none. `cells` have shape (rows, columns).
 
     Neighbours whose paths begin with the same texts share merged cells for them. The last text of a
     short path covers the lines down to the cells. Cells without a path, and paths without cells,
@@ -225,22 +226,23 @@ def table_of_paths(
     """
     width = max([len(columns), *map(len, cells)])
     height = max(len(cells), len(rows))
-    labels = max((len(path) for path in rows), default=0)
+    labels = max([int(corner is not None), *map(len, rows)])
     levels = max([1, *(len(path) for path in columns)])
     column_paths = [list(path) for path, _ in zip_longest(columns, range(width), fillvalue=())]
     row_paths = [list(path) for path, _ in zip_longest(rows, range(height), fillvalue=())]
     lines = [[""] * (labels + width) for _ in range(levels)]
     spans = []
-    if labels and labels * levels > 1:
+    if labels:
+        lines[0][0] = corner or ""
         spans.append(Span(0, 0, levels, labels))
-    for level, first, count, text, depth in merged_names(column_paths, levels):
+    for level, first, count, text, depth in _merged_names(column_paths, levels):
         lines[level][labels + first] = text
         spans.append(Span(level, labels + first, depth, count))
     body: list[list[Cell]] = [
         [*[""] * labels, *row, *[""] * (width - len(row))]
         for row, _ in zip_longest(cells, range(height), fillvalue=())
     ]
-    for level, first, count, text, depth in merged_names(row_paths, labels):
+    for level, first, count, text, depth in _merged_names(row_paths, labels):
         body[first][level] = text
         spans.append(Span(levels + first, level, count, depth))
     *header_rows, header = lines
@@ -253,7 +255,7 @@ def table_of_paths(
     )
 
 
-def merged_names(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
+def _merged_names(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
     """Yield level, first position, number of positions, text and number of levels of headers.
 
     Neighbours share equal names, except the last name of a path, which covers the levels below.

@@ -14,7 +14,7 @@ from random import Random
 from pytest_tablebench.tables.content import Cell, Path, Span
 from pytest_tablebench.tables.hierarchy._parts import read_again
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, merged_names, one_line
+from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line, table_of_paths
 from pytest_tablebench.tables.table import Table
 
 
@@ -58,7 +58,7 @@ def _tied_rows(table: Table) -> set[int]:
         for span in table.spans
         for line in range(max(span.row + 1, first + 1), span.row + span.rows)
     }
-    return merged | Paths(table).carried
+    return merged | Paths(table).carried if table.row_headers > 1 else merged
 
 
 def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
@@ -217,40 +217,26 @@ def turned(table: Table) -> Table:
         for column in range(table.row_headers, len(table.header))
         if paths.columns[column] or any(one_line(whole[first + row][column]) for row in rows)
     ]
-    above = [paths.rows[row] for row in rows] if table.header else []
-    left = [paths.columns[column] for column in columns]
-    depth, width = (max([1, *map(len, names)]) for names in (above, left))
-    top = len(table.captions)
-    corner = " / ".join(
-        dict.fromkeys(name for column in range(table.row_headers) for name in paths.columns[column])
+    made = table_of_paths(
+        [[whole[first + row][column] for row in rows] for column in columns],
+        Table,
+        columns=[paths.rows[row] for row in rows] if table.header else [],
+        rows=[paths.columns[column] for column in columns],
+        corner=" / ".join(
+            dict.fromkeys(
+                name for column in range(table.row_headers) for name in paths.columns[column]
+            )
+        ),
     )
-    lines: list[list[Cell]] = [[""] * (width + len(rows)) for _ in range(depth + len(columns))]
-    lines[0][0] = corner
-    spans = [Span(top, 0, depth, width)] if depth * width > 1 else []
-    for level, start, count, text, length in merged_names(above, depth):
-        lines[level][width + start] = text
-        spans += _merged(Span(top + level, width + start, length, count))
-    for level, start, count, text, length in merged_names(left, width):
-        lines[depth + start][level] = text
-        spans += _merged(Span(top + depth + start, level, count, length))
-    for number, column in enumerate(columns):
-        lines[depth + number][width:] = [whole[first + row][column] for row in rows]
-    written = tuple(map(tuple, lines))
-    return Table(
-        header=written[depth - 1],
-        rows=written[depth:],
+    width, top = len(made.header), len(table.captions)
+    return replace(
+        made,
         title=table.title,
         name=table.name,
-        header_rows=written[: depth - 1],
-        row_headers=width,
-        spans=tuple(spans),
-        captions=tuple(_alone(line, width + len(rows)) for line in table.captions),
-        notes=tuple(_alone(line, width + len(rows)) for line in table.notes),
+        spans=tuple(span._replace(row=top + span.row) for span in made.spans),
+        captions=tuple(_alone(line, width) for line in table.captions),
+        notes=tuple(_alone(line, width) for line in table.notes),
     )
-
-
-def _merged(span: Span) -> list[Span]:
-    return [span] if span.rows * span.columns > 1 else []
 
 
 def _alone(line: Sequence[Cell], width: int) -> tuple[Cell, ...]:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from pytest_tablebench.tables.hierarchy.paths import Paths, plain
@@ -229,10 +229,21 @@ def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -
     groups are joined by ` > `, and one matching name is enough. If no row matches, all rows are
     kept; likewise for columns. The `labels` leading columns name the rows and are kept.
     """
-    question_words = _QuestionWords(question)
+    question_words = _words(question)[:400]
+
+    @cache
+    def windows(count: int) -> list[frozenset[str]]:
+        last = max(1, len(question_words) - count + 1) if question_words else 0
+        return [_pieces(question_words[start : start + count]) for start in range(last)]
+
+    def likeness(name: str) -> float:
+        words = _words(name)[:_MOST_WORDS]
+        pieces = _pieces(words)
+        similar = windows(len(words)) if words else ()
+        return max((_dice(pieces, window) for window in similar), default=0.0)
 
     def matches(name: str) -> bool:
-        return any(question_words.likeness(part) >= threshold for part in name.split(" > "))
+        return any(likeness(part) >= threshold for part in name.split(" > "))
 
     return _part(table, matches, labels)
 
@@ -282,31 +293,6 @@ def _is_within(path: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether a path's names are a subsequence of other names."""
     rest = iter(names)
     return all(name in rest for name in path)
-
-
-class _QuestionWords:
-    """The consecutive words of a question, in windows of the length of a name."""
-
-    def __init__(self, text: str) -> None:
-        self._words = _words(text)[:400]
-        self._windows: dict[int, list[frozenset[str]]] = {}
-
-    def likeness(self, name: str) -> float:
-        """Return the similarity of a name to the most similar words of the question, 0 to 1."""
-        words = _words(name)[:_MOST_WORDS]
-        if not words:
-            return 0.0
-        pieces = _pieces(words)
-        return max((_dice(pieces, window) for window in self._windows_of(len(words))), default=0.0)
-
-    def _windows_of(self, count: int) -> list[frozenset[str]]:
-        if count not in self._windows:
-            last = max(1, len(self._words) - count + 1)
-            self._windows[count] = [
-                _pieces(self._words[start : start + count])
-                for start in range(last if self._words else 0)
-            ]
-        return self._windows[count]
 
 
 def _words(text: str) -> list[str]:

@@ -28,12 +28,7 @@ def shuffle_rows(table: Table, *, seed: int = 0) -> Table:
 
     In a table with structure, rows stay in their section, and merged rows stay together.
     """
-    rows = list(table.rows)
-    draw = draw_for(table, seed)
-    if table.is_structured:
-        return rearranged.shuffled_rows(table, draw)
-    draw.shuffle(rows)
-    return table.replace(rows=rows)
+    return rearranged.shuffled_rows(table, draw_for(table, seed))
 
 
 def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
@@ -42,12 +37,7 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
     In a table with structure, columns stay under their common name, and row headers stay in place.
     """
     require_full_rows(table, "shuffle_cols")
-    order = list(range(len(table.header)))
-    draw = draw_for(table, seed)
-    if table.is_structured:
-        return rearranged.shuffled_columns(table, draw)
-    draw.shuffle(order)
-    return _with_columns(table, order)
+    return rearranged.shuffled_columns(table, draw_for(table, seed))
 
 
 def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
@@ -78,12 +68,8 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
     """
     require_count("times", times)
     draw = draw_for(table, seed, "insert_empty_rows")
-    if table.is_structured:
-        return rearranged.with_empty_rows(table, draw, times)
-    rows = list(table.rows)
-    for _ in range(times):
-        rows.insert(draw.randint(0, len(rows)), ("",) * len(table.header))
-    return table.replace(rows=rows, keep_extra=False)
+    changed = rearranged.with_empty_rows(table, draw, times)
+    return changed if table.is_structured else changed.replace(keep_extra=False)
 
 
 def duplicate_rows(
@@ -110,7 +96,10 @@ def duplicate_columns(
     require_flat(table, "duplicate_columns")
     require_full_rows(table, "duplicate_columns")
     order = _repeated(table, "column_indices", column_indices, len(table.header), times)
-    return _with_columns(table, order)
+    return table.replace(
+        header=[table.header[column] for column in order],
+        rows=[[row[column] for column in order] for row in table.rows],
+    )
 
 
 @changes_meaning
@@ -162,13 +151,6 @@ ARRANGEMENTS = (
     shuffle_cols_names,
     truncate_rows,
 )
-
-
-def _with_columns(table: Table, order: Sequence[int]) -> Table:
-    return table.replace(
-        header=[table.header[column] for column in order],
-        rows=[[row[column] for column in order] for row in table.rows],
-    )
 
 
 def _repeated(

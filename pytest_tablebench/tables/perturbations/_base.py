@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.table import Table
@@ -52,6 +52,9 @@ class Question:
         )
 
 
+Subject = TypeVar("Subject", Table, Question)
+
+
 def changes_meaning(function: Perturbation) -> Perturbation:
     """Mark a perturbation after which the question may have another answer, or none.
 
@@ -76,28 +79,17 @@ def takes_questions(function: Perturbation) -> bool:
 
 
 def apply_perturbation(
-    function: Perturbation, table: Table, name: str, *, seed: int, arguments: Mapping[str, Any]
-) -> Table:
-    """Perturb a table; raises `SettingsError` for an unknown argument."""
-    if takes_questions(function):
-        question = Question((table,))
-        return apply_to_question(function, question, name, seed=seed, arguments=arguments).tables[0]
-    _check_arguments(function, name, arguments)
-    changed: Table = function(table, seed=seed, **arguments)
-    return changed
+    function: Perturbation, subject: Subject, name: str, *, seed: int, arguments: Mapping[str, Any]
+) -> Subject:
+    """Perturb a table, or a question by a perturbation that takes one.
 
-
-def apply_to_question(
-    function: Perturbation,
-    question: Question,
-    name: str,
-    *,
-    seed: int,
-    arguments: Mapping[str, Any],
-) -> Question:
-    """Perturb a question with a perturbation that takes one."""
+    Raises `SettingsError` for an unknown argument.
+    """
     _check_arguments(function, name, arguments)
-    changed: Question = function(question, seed=seed, **arguments)
+    if takes_questions(function) and isinstance(subject, Table):
+        changed: Subject = function(Question((subject,)), seed=seed, **arguments).tables[0]
+    else:
+        changed = function(subject, seed=seed, **arguments)
     return changed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -90,8 +90,8 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
 
     def columns(table: Table) -> dict[int, Callable[[Cell], Cell]]:
         return {
-            n: _multiplied(factor, any("," in str(cell) for cell in _cells(table, n)))
-            for n, (_, factor) in _convertible(table).items()
+            n: _multiplied(_UNITS[unit][1], any("," in str(cell) for cell in _cells(table, n)))
+            for n, unit in _convertible(table).items()
         }
 
     changed = _rewritten(question, columns)
@@ -102,17 +102,12 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
     converted = _answers_in_their_unit(question, changed)
     if converted is None:
         return question
-    tables = tuple(
-        replace(
-            table,
-            header=tuple(
-                _convertible(before)[n][0] if n in _convertible(before) else name
-                for n, name in enumerate(table.header)
-            ),
-        )
-        for before, table in zip(question.tables, changed.tables, strict=True)
-    )
-    return replace(converted, tables=tables)
+    tables = []
+    for before, table in zip(question.tables, changed.tables, strict=True):
+        new = {n: _renamed(str(table.header[n]), unit) for n, unit in _convertible(before).items()}
+        header = tuple(new.get(n, name) for n, name in enumerate(table.header))
+        tables.append(replace(table, header=header))
+    return replace(converted, tables=tuple(tables))
 
 
 def _answers_in_their_unit(before: Question, changed: Question) -> Question | None:
@@ -121,43 +116,34 @@ def _answers_in_their_unit(before: Question, changed: Question) -> Question | No
     Return None if the answers are from columns with different conversions, if their unit differs
     from the column's, or if an alias contains a number.
     """
-    conversions = {
-        conversion
-        for answer in before.answers
+    units = {
+        unit
         for table in before.tables
-        for conversion in _conversions_of(table, answer)
+        for column, unit in _convertible(table).items()
+        if any(str(cell) in before.answers for cell in _cells(table, column))
     }
-    if not conversions:
+    if not units:
         return changed
     numbers = (
         name for names in before.aliases.values() for name in names if re.search(r"\d", name)
     )
-    if len(conversions) > 1 or any(numbers):
+    if len(units) > 1 or any(numbers) or (before.unit and before.unit not in units):
         return None
-    [(unit, factor)] = conversions
-    if before.unit and before.unit != unit:
-        return None
+    new_unit, factor = _UNITS[units.pop()]
     tolerance = before.tolerance
     if tolerance and not tolerance.endswith("%"):
         tolerance = _multiplied(factor, False)(tolerance)
-    return replace(changed, unit=before.unit and _UNITS[unit][0], tolerance=tolerance)
+    return replace(changed, unit=before.unit and new_unit, tolerance=tolerance)
 
 
-def _conversions_of(table: Table, answer: str) -> Iterator[tuple[str, int]]:
-    """Yield unit and factor of each converted column with a cell that is the answer."""
-    for column, (_, factor) in _convertible(table).items():
-        if any(str(cell) == answer for cell in _cells(table, column)):
-            yield _unit(str(table.header[column])), factor
-
-
-def _convertible(table: Table) -> dict[int, tuple[str, int]]:
-    """Return the new name and the factor of each column that can be converted."""
+def _convertible(table: Table) -> dict[int, str]:
+    """Return the unit of each column that can be converted."""
     units = {}
     for column, name in enumerate(table.header):
-        new, factor = _other_unit(str(name))
+        unit = _unit(str(name))
         cells = [cell for cell in _cells(table, column) if cell not in ("", None)]
-        if factor and cells and all(_value(cell) is not None for cell in cells):
-            units[column] = new, factor
+        if unit and cells and all(_value(cell) is not None for cell in cells):
+            units[column] = unit
     return units
 
 
@@ -167,12 +153,9 @@ def _unit(name: str) -> str:
     return next((word for word in words if word in _UNITS), "")
 
 
-def _other_unit(name: str) -> tuple[str, int]:
-    word = _unit(name)
-    if not word:
-        return name, 0
-    unit, factor = _UNITS[word]
-    return re.sub(rf"(?<![^\s(（\[]){re.escape(word)}(?![^\s)）\]])", unit, name), factor
+def _renamed(name: str, unit: str) -> str:
+    pattern = rf"(?<![^\s(（\[]){re.escape(unit)}(?![^\s)）\]])"
+    return re.sub(pattern, _UNITS[unit][0], name)
 
 
 def _multiplied(factor: int, thousands: bool) -> Callable[[Cell], Cell]:
