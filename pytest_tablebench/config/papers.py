@@ -96,7 +96,7 @@ def printed_prompts(raw: RawOption) -> PrintedPrompts:
         texts[path.stem] = text
     if not texts:
         raise SettingsError(f"{label} contains no prompt; add a file such as fact_checking.txt")
-    return PrintedPrompts(where, MappingProxyType(texts))
+    return PrintedPrompts(where, texts)
 
 
 def _read(path: Path) -> tuple[str | None, str]:

@@ -24,37 +24,24 @@ MOST_LOSSES = 3
 
 @dataclass(frozen=True)
 class Lane:
-    """One model of a run. Models of one provider share its pace.
+    """One model of a run, and how it is called. Models of one provider share its pace.
 
     Arguments:
-        priced: False if a call's price is known only from its reply. Under a budget, the
-            dispatcher then starts as many calls as the budget covers at the highest price seen.
+        reference: where callers find the maker of a registered provider; None: it has none. The
+            price of its calls is known only from replies. Under a budget, the dispatcher starts as
+            many of them as the budget covers at the highest price seen.
         at_once: the largest number of calls to the provider in flight; None: the run's.
+        file: the model's file if the run serves it.
+        asked_as: litellm's name of a model that the run serves.
     """
 
     model: str
-    provider: str
-    priced: bool = True
+    api_base: str | None = field(repr=False)
+    provider: str = field(repr=False)
+    reference: Mapping[str, Any] | None = field(default=None, repr=False)
     at_once: int | None = None
-
-
-@dataclass(frozen=True)
-class RunLimits:
-    connections: int
-    retries: int
-    max_cost: float | None = None
-    patience: float = 180.0
-
-
-@dataclass(frozen=True)
-class Wait:
-    """A provider that has only failed `since` a time; it is given up at the time `until`."""
-
-    models: tuple[str, ...]
-    reason: str
-    """The kind of the last failure."""
-    since: float
-    until: float
+    file: str | None = None
+    asked_as: str | None = None
 
 
 @dataclass
@@ -62,8 +49,9 @@ class Dispatcher:
     """Starts jobs as limits allow, and delivers the answer or the final error of each.
 
     Arguments:
-        lanes: the models of the run.
-        limits: calls in flight, retries and budget.
+        connections: the largest number of calls in flight.
+        max_cost: US dollars that all calls may cost; None: no limit.
+        patience: seconds without any answer after which a provider is given up.
         clock: returns seconds, from any starting point.
         later: calls a function after so many seconds.
         start: sends a job to a caller.
@@ -72,7 +60,10 @@ class Dispatcher:
     """
 
     lanes: Sequence[Lane]
-    limits: RunLimits
+    connections: int
+    retries: int
+    max_cost: float | None
+    patience: float
     clock: Callable[[], float]
     later: Callable[[float, Callable[[], None]], object]
     start: Callable[[Job], None]
@@ -86,11 +77,12 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self.totals = [Totals() for _ in self.lanes]
-        most, patience = self.limits.connections, self.limits.patience
+        most = self.connections
         self.paces = {
-            lane.provider: Pace(min(most, lane.at_once or most), patience) for lane in self.lanes
+            lane.provider: Pace(min(most, lane.at_once or most), self.patience)
+            for lane in self.lanes
         }
-        self.policy = RetryPolicy(self.limits.retries)
+        self.policy = RetryPolicy(self.retries)
         self._lane_states = [LaneState() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
@@ -109,10 +101,9 @@ class Dispatcher:
         self.pump()
 
     def pump(self) -> None:
-        """Start all jobs that may start now."""
         now = self.clock()
         blocked = 0
-        while self.in_flight < self.limits.connections and blocked < len(self.lanes):
+        while self.in_flight < self.connections and blocked < len(self.lanes):
             lane = self._turn % len(self.lanes)
             self._turn += 1
             queue, pace = self._lane_states[lane].queue, self.paces[self.lanes[lane].provider]
@@ -146,12 +137,17 @@ class Dispatcher:
         self._wake_at = 0.0  # a timer may be early; `pump` then sets another one
         self.pump()
 
-    def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
+    def _end_call(self, job: Job) -> tuple[LaneState, Pace]:
         self.in_flight -= 1
-        state, cost = self._lane_states[job.lane], reply.get("cost_usd")
+        state = self._lane_states[job.lane]
         state.in_flight -= 1
+        return state, self.paces[self.lanes[job.lane].provider]
+
+    def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
+        state, pace = self._end_call(job)
+        cost = reply.get("cost_usd")
         state.expect(cost)
-        self.paces[self.lanes[job.lane].provider].succeed()
+        pace.succeed()
         state.answered()
         self.totals[job.lane].add(reply)
         self.deliver(job, {"reply": dict(reply)})
@@ -160,8 +156,8 @@ class Dispatcher:
 
     def _affordable(self, lane: int) -> bool:
         """Return whether the budget covers one more call at the highest price seen."""
-        limit, state = self.limits.max_cost, self._lane_states[lane]
-        if limit is None or self.lanes[lane].priced or not state.in_flight:
+        limit, state = self.max_cost, self._lane_states[lane]
+        if limit is None or self.lanes[lane].reference is None or not state.in_flight:
             return True
         if state.most_usd is None:
             return False
@@ -169,7 +165,7 @@ class Dispatcher:
 
     def _spend(self, cost: float | None) -> None:
         self.spent_usd += cost or 0.0
-        limit = self.limits.max_cost
+        limit = self.max_cost
         if limit is None:
             return
         if cost is None:
@@ -181,11 +177,8 @@ class Dispatcher:
 
     def fail(self, job: Job, error: ModelError) -> None:
         """Retry a failed call later, or deliver its error and check whether to give up."""
-        self.in_flight -= 1
-        self._lane_states[job.lane].in_flight -= 1
-        now = self.clock()
-        state, provider = self._lane_states[job.lane], self.lanes[job.lane].provider
-        pace = self.paces[provider]
+        now, provider = self.clock(), self.lanes[job.lane].provider
+        state, pace = self._end_call(job)
         if error.spent is not None:
             self._pay(job, error.spent)
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
@@ -200,8 +193,8 @@ class Dispatcher:
         )
         if unreachable and pace.down_since is not None:
             # It has answered before: this is an outage, which does not use the case's retries up.
-            job.attempt = min(job.attempt, self.limits.retries, 4)
-            wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
+            job.attempt = min(job.attempt, self.retries, 4)
+            wait = self.policy.wait(error, job.attempt) if self.retries else None
             if wait is not None and self._end_of(state) is None:
                 # All calls wait together, so that all continue when the provider is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
@@ -220,11 +213,11 @@ class Dispatcher:
                 self._retry(job)
         else:
             self._fail_finally(job, error)
-        self._check_silence(provider, now, error)
+        self._last_errors[provider] = error
+        self._check_silence(provider)
         self.pump()
 
     def _pay(self, job: Job, spent: Mapping[str, Any]) -> None:
-        """Count an attempt that failed and was paid for."""
         cost = spent.get("cost_usd")
         before = job.spent or dict.fromkeys(SPENT, 0)
         job.spent = {name: plus(before[name], spent.get(name)) for name in SPENT}
@@ -241,37 +234,37 @@ class Dispatcher:
         if job.losses > MOST_LOSSES:
             self.fail(job, error)
             return
-        self.in_flight -= 1
-        state = self._lane_states[job.lane]
-        state.in_flight -= 1
-        self.paces[self.lanes[job.lane].provider].in_flight -= 1
+        _, pace = self._end_call(job)
+        pace.in_flight -= 1
         job.attempt -= 1
         job.urgent = True
-        end = self._end_of(state)
-        if end is not None:
-            self.deliver(job, {"error": error_fields(end)})
-        else:
-            state.queue.push(job)
+        self.submit(job)
         self.pump()
 
     # A provider that answers nothing.
 
-    def waits(self) -> list[Wait]:
-        """Return the providers that have answered nothing for a while."""
-        now, waits = self.clock(), []
+    def waits(self) -> list[dict[str, Any]]:
+        """Return the providers that have answered nothing for a while.
+
+        Each has its `models`, the `reason` of the last failure, the time `since` which all calls
+        have failed, and the time `until` which it is not given up.
+        """
+        now = self.clock()
+        waits: list[dict[str, Any]] = []
         for provider, pace in self.paces.items():
             since = pace.silent_since
             if since is None or pace.idle_since is not None:
                 continue
             if now - since >= min(WAIT_S, pace.patience / 4):
-                models = tuple(lane.model for lane in self.lanes if lane.provider == provider)
-                reason = self._last_errors[provider].reason
-                waits.append(Wait(models, reason, since, since + pace.patience))
+                models = [lane.model for lane in self.lanes if lane.provider == provider]
+                reason, until = self._last_errors[provider].reason, since + pace.patience
+                waits.append({"models": models, "reason": reason, "since": since, "until": until})
         return waits
 
-    def _check_silence(self, provider: str, now: float, error: ModelError) -> None:
-        pace, self._last_errors[provider] = self.paces[provider], error
-        if pace.silent_since is None:
+    def _check_silence(self, provider: str) -> None:
+        """Give up a provider that was silent for too long; else check again when it may be."""
+        now, pace = self.clock(), self.paces[provider]
+        if pace.silent_since is None or pace.idle_since is not None:
             return
         if pace.out(now):
             self._give_up_silent(provider)
@@ -279,20 +272,12 @@ class Dispatcher:
             pace.rest(now)
         elif provider not in self._watched:
             self._watched.add(provider)
-            self.later(pace.patience, lambda: self._watch(provider))
+            left = pace.silent_since + pace.patience - now
+            self.later(left, lambda: self._watch(provider))
 
     def _watch(self, provider: str) -> None:
-        """Give up a provider that was silent for too long; else check again when it may be."""
         self._watched.remove(provider)
-        pace = self.paces[provider]
-        if pace.silent_since is None or pace.idle_since is not None:
-            return
-        left = pace.silent_since + pace.patience - self.clock()
-        if left > 0:
-            self._watched.add(provider)
-            self.later(left, lambda: self._watch(provider))
-        else:
-            self._give_up_silent(provider)
+        self._check_silence(provider)
 
     def _give_up_silent(self, provider: str) -> None:
         pace = self.paces[provider]
@@ -316,8 +301,7 @@ class Dispatcher:
             return  # the stop was delivered already
         self._retries.remove(job)
         job.urgent = True
-        self._lane_states[job.lane].queue.push(job)
-        self.pump()
+        self.submit(job)
 
     def _fail_finally(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)

@@ -38,7 +38,6 @@ def to_json(value: object) -> bytes:
 
 
 def pack(head: Mapping[str, Any], body: bytes | None = None) -> bytes:
-    """Encode a message for a socket."""
     line = to_json(head)
     return line + b"\n" if body is None else b"".join((line, b"\t", body, b"\n"))
 
@@ -123,10 +122,6 @@ def reply_fields(reply: Reply) -> dict[str, Any]:
     return {**vars(reply), "text": reply.raw, "raw": None, "thinking": reply.beside}
 
 
-def read_reply(fields: Mapping[str, Any]) -> Reply:
-    return Reply(**fields)
-
-
 def score_fields(scored: Score) -> dict[str, Any]:
     """Convert a score to JSON values, which keep all digits of each number."""
     return {**vars(scored), "parts": dict(scored.parts)}
@@ -145,17 +140,10 @@ def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
 
 
 def error_fields(error: ModelError) -> dict[str, Any]:
-    """Convert an error to JSON values."""
-    return {
-        "message": str(error),
-        "reason": error.reason,
-        "retryable": error.retryable,
-        "whole_run": error.whole_run,
-        "retry_after": error.retry_after,
-        **({} if error.refused is None else {"refused": error.refused}),
-        **({} if error.given_up is None else {"given_up": error.given_up}),
-        **({} if error.spent is None else {"spent": dict(error.spent)}),
-    }
+    values = {name: getattr(error, name) for name in ("reason", "retryable", "whole_run")}
+    rare = {name: getattr(error, name) for name in ("refused", "given_up", "spent")}
+    values |= {name: value for name, value in rare.items() if value is not None}
+    return {"message": str(error), "retry_after": error.retry_after, **values}
 
 
 def read_error(fields: Mapping[str, Any]) -> ModelError:

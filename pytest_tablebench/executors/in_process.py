@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, StoreError
-from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane
 from pytest_tablebench.executors._protocol import Executor, Job, Outcome, Work
 from pytest_tablebench.executors._wire import read_error
 from pytest_tablebench.models import Provider, Reply, Request, limited
@@ -62,7 +62,7 @@ class InProcessExecutor:
         self._others: Executor | None = None
         self._store = functools.cache(store)
         self._keeps = keeps
-        self._limits = RunLimits(connections=1, retries=retries, patience=patience)
+        self._retries, self._patience = retries, patience
         self._max_reply, self._keys = max_reply, keys
         self._clock, self._sleep = clock, sleep
         self._dispatchers: dict[str, Dispatcher] = {}
@@ -131,8 +131,11 @@ class InProcessExecutor:
     def _dispatcher(self, model: str) -> Dispatcher:
         if model not in self._dispatchers:
             self._dispatchers[model] = Dispatcher(
-                [Lane(model, model)],
-                self._limits,
+                [Lane(model, None, model)],
+                1,
+                self._retries,
+                None,
+                self._patience,
                 self._clock,
                 lambda seconds, function: self._timers.enter(seconds, 0, function),
                 self._started.append,

@@ -16,11 +16,7 @@ from pytest_tablebench.models.base import (
 )
 from pytest_tablebench.models.batch_service import BATCH_PROVIDERS
 from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
-from pytest_tablebench.models.litellm_facts import (
-    Resolution,
-    may_be_direct,
-    needs_litellm,
-)
+from pytest_tablebench.models.litellm_facts import Resolution, needs_litellm
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 from pytest_tablebench.models.model_table import litellm_version, not_tested
 from pytest_tablebench.util.names import unknown_name
@@ -41,7 +37,6 @@ __all__ = [
     "limited",
     "litellm_version",
     "make_provider",
-    "may_be_direct",
     "needs_litellm",
     "not_tested",
     "picture_size",

@@ -60,10 +60,18 @@ class Body:
     """
 
     def __init__(self, most: int = LONGEST_BODY, encoding: str = "") -> None:
+        encoding = encoding.strip().lower()
         self._most = most
-        self._unpack = _Unpacker(encoding.strip().lower())
         self._parts: list[bytes] = []
         self._size = 0
+        self._may_lack_header = encoding == "deflate"
+        self._inflate: Any = None
+        if encoding in {"gzip", "x-gzip"}:
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        elif encoding == "deflate":
+            self._inflate = zlib.decompressobj()
+        elif encoding not in {"", "identity"}:
+            raise MangledBody("it is compressed with an unknown method")
 
     @property
     def full(self) -> bool:
@@ -77,7 +85,7 @@ class Body:
 
     def feed(self, data: bytes) -> Iterator[None]:
         """Add received bytes in steps of limited size; stop when the body is full."""
-        for piece in self._unpack.feed(data):
+        for piece in self._unpacked(data):
             self._size += len(piece)
             self._parts.append(piece)
             yield
@@ -92,24 +100,11 @@ class Body:
         """Return the whole body after its last byte has arrived."""
         if self.full:
             raise MangledBody(f"it is longer than {self._most:,} bytes")
-        self._unpack.finish()
+        if self._inflate is not None and not self._inflate.eof:
+            raise MangledBody("it is compressed and ends early")
         return b"".join(self._parts)
 
-
-class _Unpacker:
-    """Decompresses in steps of limited size, so that small input cannot fill the memory."""
-
-    def __init__(self, encoding: str) -> None:
-        self._deflate = encoding == "deflate"
-        self._inflate: Any = None
-        if encoding in {"gzip", "x-gzip"}:
-            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        elif self._deflate:
-            self._inflate = zlib.decompressobj()
-        elif encoding not in {"", "identity"}:
-            raise MangledBody("it is compressed with an unknown method")
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def _unpacked(self, data: bytes) -> Iterator[bytes]:
         if self._inflate is None:
             yield data
             return
@@ -125,18 +120,14 @@ class _Unpacker:
         try:
             piece: bytes = self._inflate.decompress(data, PIECE)
         except zlib.error:
-            if not self._deflate:
+            if not self._may_lack_header:
                 raise MangledBody("it is compressed and damaged") from None
             # Some servers leave out the two bytes of RFC 1950's header.
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-            self._deflate = False
+            self._may_lack_header = False
             return self._step(data)
-        self._deflate = False
+        self._may_lack_header = False
         return piece
-
-    def finish(self) -> None:
-        if self._inflate is not None and not self._inflate.eof:
-            raise MangledBody("it is compressed and ends early")
 
 
 def checked(body: bytes) -> tuple[Any, bytes, CompletionFacts]:

@@ -66,7 +66,6 @@ class Failures:
     timeout: float
 
     def timed_out(self) -> ModelError:
-        """Return the error for a call that exceeded its time limit."""
         return ModelError(
             f"{self.model} did not answer within {self.timeout:g} s; allow more time or check "
             "the server",
@@ -198,7 +197,10 @@ class Failures:
         if is_own or kinds & _UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply()
         # openai's client wraps whatever interrupts a request, and retries it.
-        is_interrupted = any(_is_openai_connection_error(link) for link in chain)
+        is_interrupted = any(
+            cls.__name__ == "APIConnectionError" and cls.__module__.partition(".")[0] == "openai"
+            for cls in map(type, chain)
+        )
         message, root = "the call failed", chain[-1]
         if root is not error:
             message += f" ({type(root).__name__}: {shown_words(str(root), placed)})"
@@ -366,11 +368,6 @@ def _response_of(chain: list[BaseException]) -> Any:
             if response is not None and not type(link).__module__.startswith("litellm.exceptions"):
                 return response
     return None
-
-
-def _is_openai_connection_error(link: BaseException) -> bool:
-    cls = type(link)
-    return cls.__name__ == "APIConnectionError" and cls.__module__.partition(".")[0] == "openai"
 
 
 def _misses_key(text: str) -> bool:

@@ -207,7 +207,9 @@ def body_fields(provider: str, name: str, params: Mapping[str, Any]) -> dict[str
         fields.pop("user", None)  # litellm leaves it out too
     if unknown := sorted(set(fields) - taken):
         raise Unforeseen(f"the parameter {', '.join(unknown)}")
-    renamed = _renamed(provider, name, spec)
+    renamed = spec.renamed
+    if _is_thinker(provider, name):
+        renamed = {"max_tokens": "max_completion_tokens"}
     body = {renamed.get(key, key): value for key, value in fields.items()}
     clashes = not isinstance(extra, Mapping) or not body.keys().isdisjoint(extra)
     is_seed_lost = provider == "mistral" and bool(extra) and "seed" in fields
@@ -269,7 +271,6 @@ def _is_off(provider: str, name: str, effort: object) -> bool:
 
 
 def _taken(provider: str, name: str, spec: WireProvider) -> frozenset[str]:
-    """Return the parameters of OpenAI's protocol that a model takes."""
     taken = set(spec.parameters)
     in_catalog = (model_table().get(name) or {}).get("litellm_provider") == "openai"
     in_catalog = in_catalog and not name.startswith("ft:")
@@ -298,12 +299,6 @@ def _taken(provider: str, name: str, spec: WireProvider) -> frozenset[str]:
     if provider == "xai" and "grok-3-mini" in name:
         taken.discard("stop")
     return frozenset(taken)
-
-
-def _renamed(provider: str, name: str, spec: WireProvider) -> Mapping[str, str]:
-    if _is_thinker(provider, name):
-        return {"max_tokens": "max_completion_tokens"}
-    return spec.renamed
 
 
 def _check_thinker(provider: str, name: str, fields: Mapping[str, Any]) -> None:

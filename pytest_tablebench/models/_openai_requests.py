@@ -94,7 +94,7 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
     parts = urlsplit(url)
     if spec.openai_client and urlsplit(base).query:
         raise Unforeseen("an address with a query")
-    if _is_regional(parts.hostname):
+    if (parts.hostname or "").endswith(".api.openai.com"):
         raise Unforeseen("a region, which has prices of its own")
     fields = body_fields(provider, name, params)
     if provider == "openrouter":
@@ -108,11 +108,6 @@ def wire_of(provider: str, name: str, model: LiteLLMModel, params: Mapping[str, 
     return Wire(
         provider, url, headers, proxy_of(url), tls_of(url), name=name, fields=fields, tier=tier
     )
-
-
-def _is_regional(host: str | None) -> bool:
-    """Return whether a host of OpenAI serves one region."""
-    return bool(host) and host != "api.openai.com" and str(host).endswith(".api.openai.com")
 
 
 def first_of(variables: tuple[str, ...]) -> str | None:
@@ -160,14 +155,14 @@ def _headers(
 
 def _client_headers() -> dict[str, str]:
     """Return the headers of OpenAI's client as litellm uses it, except the key."""
-    release = _release("openai")
+    release, system = _release("openai"), platform.system()
     headers = {
         "Accept": "application/json",
         "Content-Type": "application/json",
         "User-Agent": f"AsyncOpenAI/Python {release}",
         "X-Stainless-Lang": "python",
         "X-Stainless-Package-Version": release,
-        "X-Stainless-OS": _system(),
+        "X-Stainless-OS": {"Darwin": "MacOS", "": "Unknown"}.get(system, system),
         "X-Stainless-Arch": _machine(),
         "X-Stainless-Runtime": platform.python_implementation(),
         "X-Stainless-Runtime-Version": platform.python_version(),
@@ -179,10 +174,6 @@ def _client_headers() -> dict[str, str]:
     organization = env("OPENAI_ORGANIZATION") or env("OPENAI_ORG_ID")
     account = {"OpenAI-Organization": organization, "OpenAI-Project": env("OPENAI_PROJECT_ID")}
     return headers | {name: value for name, value in account.items() if value is not None}
-
-
-def _system() -> str:
-    return {"Darwin": "MacOS"}.get(platform.system(), platform.system() or "Unknown")
 
 
 def _machine() -> str:

@@ -87,21 +87,6 @@ _ROOM = (
 )
 
 
-def is_too_long(text: str) -> bool:
-    """Return whether an error says that the prompt is longer than the model can read."""
-    return _TOO_LONG.search(text) is not None and _OF_REPLY.search(text) is None
-
-
-def is_account_empty(text: str) -> bool:
-    """Return whether an error says that the account has no money left."""
-    return _EMPTY_ACCOUNT.search(text) is not None
-
-
-def is_filtered(text: str) -> bool:
-    """Return whether an error says that a filter withheld prompt or answer."""
-    return _FILTERED.search(text) is not None
-
-
 def room_of(text: str) -> int | None:
     """Return the tokens that an error leaves for the reply, if the prompt alone fits; else None."""
     numbers = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -116,13 +101,14 @@ def meaning_of(status: int | None, text: str) -> str | None:
     """Return the code that an error's words mean; None if they mean none."""
     if status is None or not (400 <= status < 500 or status == 500):
         return None
+    is_account_empty = status < 500 and _EMPTY_ACCOUNT.search(text)
     if status == 429:
-        return NO_QUOTA if is_account_empty(text) else None
-    if is_filtered(text):
+        return NO_QUOTA if is_account_empty else None
+    if _FILTERED.search(text):
         return CONTENT_FILTER
-    if status < 500 and is_account_empty(text):
+    if is_account_empty:
         return NO_CREDIT
-    if status in {400, 413, 422, 500} and is_too_long(text):
+    if status in {400, 413, 422, 500} and _TOO_LONG.search(text) and not _OF_REPLY.search(text):
         return TOO_LONG
     return None
 

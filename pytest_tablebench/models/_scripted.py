@@ -56,7 +56,6 @@ class ScriptedModel:
         return cls(_read(Path(path)), remember=False)
 
     def complete(self, request: Request) -> Reply:
-        """Answer one request from the script."""
         if self._remember:
             with self._lock:
                 self.requests.append(request)

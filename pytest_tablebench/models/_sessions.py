@@ -197,7 +197,6 @@ class BoundedResponse(aiohttp.ClientResponse):
     facts: CompletionFacts = CompletionFacts()
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Read headers and body."""
         await super().start(connection)
         refused = refused_redirect(self.url, self.status, self._headers)
         if refused is not None:
@@ -211,7 +210,6 @@ class BoundedResponse(aiohttp.ClientResponse):
         return self
 
     def take(self, body: bytes) -> None:
-        """Parse the body of a reply."""
         self.value, _, self.facts = checked(body)
 
     async def _read_reply(self) -> bytes:
@@ -342,6 +340,28 @@ def litellm_client() -> Any:
     if loop not in _clients:
         _clients[loop] = AsyncHTTPHandler(shared_session=litellm_session())
     return _clients[loop]
+
+
+def use_session_client(litellm: Any) -> None:
+    """Set a client for litellm's calls through OpenAI's package: Azure and text completions.
+
+    That package's own client follows a redirect to any server. It sends it the prompts and the
+    headers `api-key` and `x-api-key`; only `Authorization` is left out. A client that the user has
+    set stays.
+    """
+    import httpx
+
+    class SessionClient(httpx.AsyncClient):
+        """Uses the session of the running event loop for the requests of this package's calls."""
+
+        async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+            if CALL_STATE.get(None) is None:
+                return await super().send(request, **options)
+            response: httpx.Response = await litellm_client().client.send(request, **options)
+            return response
+
+    if litellm.aclient_session is None:  # one for all event loops of the process
+        litellm.aclient_session = SessionClient(follow_redirects=True)
 
 
 async def close() -> None:

@@ -209,10 +209,6 @@ class Reply:
         """Whether the token limit ended the reply before any answer."""
         return self.missing == CUT_OFF
 
-    def with_all_text(self) -> Reply:
-        """Return the reply with its whole text as the answer, as published code reads it."""
-        return self if self.raw is None else replace(self, text=self.raw)
-
 
 def limited(reply: Reply, most: int, keys: frozenset[str] | None = None) -> Reply:
     """Return a reply as it may be kept: without keys, and at most `most` bytes of UTF-8 a text.
@@ -297,14 +293,13 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
     """
     missing = reply.missing
     if compat == "reference" and missing not in {REFUSED_ANSWER, CONTENT_FILTER}:
-        return reply.with_all_text()
+        return reply if reply.raw is None else replace(reply, text=reply.raw)
     if missing is not None:
         raise ModelError(_without_answer(reply, missing), reason=missing)
     return reply
 
 
 def _without_answer(reply: Reply, missing: str) -> str:
-    """Return a sentence about a reply without an answer."""
     if missing == REFUSED_ANSWER:
         return f"the model refused to answer: {printable(reply.text.strip(), 200)!r}"
     if missing == CONTENT_FILTER:

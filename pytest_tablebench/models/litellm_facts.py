@@ -21,7 +21,6 @@ from pytest_tablebench.models._openai_providers import (
     wire_model,
 )
 from pytest_tablebench.models._tokenizers import STANDS_FOR, text_tokens, tokenizer_of
-from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.model_table import (
     batch_price,
@@ -89,7 +88,7 @@ class Resolution:
         batch_input_cost_per_token, batch_output_cost_per_token: the same in a batch service; if
             litellm's table has no such price, half of the usual one, as litellm computes it.
         max_input_tokens: the longest prompt in tokens.
-        tokenizer: name of the tokenizer that `count_tokens` uses.
+        tokenizer: name of the tokenizer that `tokens_of` uses.
         sees: whether the model reads pictures.
         continues: whether the model continues an assistant's turn that ends the messages.
         reasons: whether litellm's table says that the model thinks before it answers, with these
@@ -226,7 +225,7 @@ def facts_entry(question: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[s
     return {"key": question["key"], "model": question["model"], "facts": dict(facts)}
 
 
-def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
+def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the approximate number of tokens that the provider counts for a prompt.
 
     None if the model's tokenizer is unknown or would have to be downloaded. The tokens around
@@ -234,16 +233,11 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
 
     Arguments:
         model: the name exactly as litellm takes it.
-        messages: the prompt.
+        messages: the prompt, in the form of the OpenAI protocol.
 
     Raises:
         ModelError: litellm cannot be imported.
     """
-    return tokens_of(model, as_openai(messages))
-
-
-def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return `count_tokens` for messages in the form of the OpenAI protocol."""
     where = wire_model(model)
     if where is not None and litellm_folder() is not None:
         tokenizer = tokenizer_of(where[1], where[0])

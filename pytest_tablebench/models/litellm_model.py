@@ -112,9 +112,7 @@ class LiteLLMModel:
         if provider in CLIENT_TAKEN:
             arguments["client"] = sessions.litellm_client()
         elif provider in SESSION_CLIENT:
-            from pytest_tablebench.models._litellm_clients import use_session_client
-
-            use_session_client(litellm)
+            sessions.use_session_client(litellm)
         state = sessions.CallState()
         context = contextvars.copy_context()
         context.run(sessions.CALL_STATE.set, state)
@@ -219,6 +217,7 @@ class LiteLLMModel:
         usage = getattr(response, "usage", None)
         # Without a usage from the server litellm sets 0; no prompt has 0 tokens.
         has_usage = bool(getattr(usage, "prompt_tokens", None))
+        details = getattr(usage, "completion_tokens_details", None)
         hidden = getattr(response, "_hidden_params", None) or {}
         cost = hidden.get("response_cost")
         return Reply(
@@ -230,7 +229,7 @@ class LiteLLMModel:
             cost_usd=cost or None,
             latency_s=latency_s,
             thinking=thinking,
-            reasoning_tokens=_reasoning_tokens(usage) if has_usage else None,
+            reasoning_tokens=getattr(details, "reasoning_tokens", None) if has_usage else None,
             fingerprint=fingerprint_of(
                 getattr(response, "system_fingerprint", None), hidden.get("additional_headers")
             ),
@@ -238,11 +237,6 @@ class LiteLLMModel:
             served_by=facts.provider,
             **tools_called(choice.message),
         )
-
-
-def _reasoning_tokens(usage: Any) -> int | None:
-    details = getattr(usage, "completion_tokens_details", None)
-    return getattr(details, "reasoning_tokens", None)
 
 
 async def close() -> None:

@@ -86,8 +86,7 @@ def _limit_in(facts: Any) -> int | None:
     """Return the field such as `llama.context_length`, which is named after the architecture."""
     name = f"{facts.get('general.architecture')}.context_length"
     lengths = [value for key, value in facts.items() if key.endswith(".context_length")]
-    length = count(facts.get(name, lengths[0] if lengths else None))
-    return length if length else None
+    return count(facts.get(name, lengths[0] if lengths else None)) or None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -92,10 +92,9 @@ class WireModel:
         finally:
             CALL_STATE.reset(mark)
         reply = self._read(request, wire, response, time.perf_counter() - start)
-        return limited(reply, self._model.max_reply, keys_in_use(self._secrets(request)))
-
-    def _secrets(self, request: Request) -> frozenset[str]:
-        return self._model.secrets(request.params)
+        return limited(
+            reply, self._model.max_reply, keys_in_use(self._model.secrets(request.params))
+        )
 
     def translated(self, request: Request) -> tuple[Wire, bytes] | None:
         """Return the wire and the body of a request; None if litellm has to send it."""
@@ -154,7 +153,7 @@ class WireModel:
             if response.status == 400 and _NO_ROOM in text:
                 return Reply("", "length", latency_s=latency_s)
             failure = self._model.failures.of_response(
-                response.status, text, response.headers, self._secrets(request)
+                response.status, text, response.headers, self._model.secrets(request.params)
             )
             if failure.reason == REFUSED:
                 failure.refused = refused_part(text, request)

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.executors import Outcome, Work
-from pytest_tablebench.executors.local import Engine, EngineConfig
+from pytest_tablebench.executors.local import Engine
 from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.question_maker import Conversation, Value
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
@@ -141,7 +141,7 @@ class ModelClient:
 
     def _start(self) -> None:
         lanes = list(self._models.lanes().values())
-        self._engine = engine = Engine(EngineConfig.of(self._settings, lanes))
+        self._engine = engine = Engine(self._settings, lanes)
         self._models.address = lambda: engine.executor.address
 
     def converse(self, conversations: Iterable[Conversation[Value]]) -> list[Value | Exception]:

@@ -15,7 +15,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors import Executor
 from pytest_tablebench.executors.in_process import InProcessExecutor
-from pytest_tablebench.executors.local import Address, LaneConfig, LocalExecutor, reference_of
+from pytest_tablebench.executors.local import Address, Lane, LocalExecutor, reference_of
 from pytest_tablebench.executors.local.providers import Reference
 from pytest_tablebench.models import (
     RENAMED,
@@ -79,7 +79,7 @@ class ProviderPool:
         models = {name: self.provider(name) for name in self.asked()}
         return {name: m for name, m in models.items() if isinstance(m, LiteLLMModel)}
 
-    def lanes(self) -> dict[str, LaneConfig]:
+    def lanes(self) -> dict[str, Lane]:
         """Return the lanes of the models that the engine's callers call, by name, in order."""
         lanes = {}
         for name in self.asked():
@@ -87,15 +87,15 @@ class ProviderPool:
             at_once = getattr(model, "at_once", None)
             if isinstance(model, GGUFModel):
                 file = str(model.file)
-                lanes[name] = LaneConfig(name, None, file, None, at_once, file, model.model)
+                lanes[name] = Lane(name, None, file, None, at_once, file, model.model)
             elif isinstance(model, LiteLLMModel):
                 # Models of one owner share its limits.
                 owner = model.api_base or prefix
-                lanes[name] = LaneConfig(name, model.api_base, owner)
+                lanes[name] = Lane(name, model.api_base, owner)
             elif (reference := self._reference(name)) is not None:
                 # A model with a limit on parallel calls has its own pace.
                 owner = prefix if at_once is None else name
-                lanes[name] = LaneConfig(name, None, owner, vars(reference), at_once)
+                lanes[name] = Lane(name, None, owner, vars(reference), at_once)
         return lanes
 
     def in_process(self) -> list[str]:

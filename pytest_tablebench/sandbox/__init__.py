@@ -11,14 +11,11 @@ from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.sandbox._backends import Backend, backends
-    from pytest_tablebench.sandbox._sandbox import NO_SANDBOX, Sandbox, Tried, choose
+    from pytest_tablebench.sandbox._sandbox import Sandbox, choose
 
-__all__ = ["NO_SANDBOX", "Backend", "Sandbox", "Tried", "backends", "choose"]
+__all__ = ["Backend", "Sandbox", "backends", "choose"]
 
 __getattr__ = lazily(
     __name__,
-    {
-        "_backends": ("Backend", "backends"),
-        "_sandbox": ("NO_SANDBOX", "Sandbox", "Tried", "choose"),
-    },
+    {"_backends": ("Backend", "backends"), "_sandbox": ("Sandbox", "choose")},
 )

@@ -211,11 +211,7 @@ def _container(image: str) -> Backend:
 
 def _bare() -> Backend:
     def absent() -> str | None:
-        return (
-            None
-            if hasattr(sys, "platform") and sys.platform != "win32"
-            else "this system cannot fork processes"
-        )
+        return "this system cannot fork processes" if platform.system() == "Windows" else None
 
     held = "NO ISOLATION: a process with limits, which can read and send what you can"
     return Backend("bare", held, frozenset({"bare"}), absent, _interpreter)

@@ -48,7 +48,7 @@ class SandboxProcess:
 
     def __init__(self, backend: Backend, *, warm: bool = True) -> None:
         self._backend = backend
-        self._load = [library.load for library in LIBRARIES if warm and library.load]
+        self._load = list(filter(None, LIBRARIES.values())) if warm else []
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: TemporaryFolder | None = None
         self._rest = b""
@@ -61,8 +61,7 @@ class SandboxProcess:
     def run(self, task: Execute) -> Execution:
         """Run one program. Raises `NotConfinedError`."""
         try:
-            if self._process is None:
-                self._start()
+            self._start()
             reply = self._converse(_job(task), task.limits.wall_s + GRACE_S)
         except (OSError, _EndedError) as error:
             self.close()
@@ -72,14 +71,15 @@ class SandboxProcess:
     def start(self) -> None:
         """Start the process. Raises `NotConfinedError` if that fails."""
         try:
-            if self._process is None:
-                self._start()
+            self._start()
         except (OSError, _EndedError) as error:
             last_words = self._last_words()
             self.close()
             raise NotConfinedError(last_words or str(error)) from None
 
     def _start(self) -> None:
+        if self._process is not None:
+            return
         folder = self._backend.own_folder
         if not folder:
             self._folder = TemporaryFolder()
@@ -143,7 +143,6 @@ class SandboxProcess:
             process.kill()
 
     def close(self) -> None:
-        """End the process, and what it runs."""
         process, self._process = self._process, None
         if process is not None:
             for pipe in (process.stdin, process.stdout, process.stderr):
@@ -192,7 +191,7 @@ def _execution(reply: Mapping[str, Any]) -> Execution:
         raise NotConfinedError(error)
     try:
         value = json.loads(reply.get("value") or "null")
-        if _is_deep(value):
+        if _depth(value) >= DEEPEST:
             raise ValueError
     except (ValueError, RecursionError):
         outcome, error, value = (
@@ -206,15 +205,7 @@ def _execution(reply: Mapping[str, Any]) -> Execution:
     )
 
 
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        inner = [container for container in level if isinstance(container, list | dict)]
-        level = [
-            item
-            for container in inner
-            for item in (container.values() if isinstance(container, dict) else container)
-        ]
-        if not level:
-            return False
-    return True
+def _depth(value: Any) -> int:
+    """Return how deep the items of lists and objects lie in each other."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, items)) if items else 0

@@ -6,7 +6,7 @@ import atexit
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from pytest_tablebench.session._messages import EngineNeeds
 from pytest_tablebench.store import may_have_answers
 
 if TYPE_CHECKING:
-    from pytest_tablebench.executors.local import LaneConfig
+    from pytest_tablebench.executors.local import Lane
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.session._verdict import Verdicts
 
@@ -139,7 +139,7 @@ class Cases:
         if not any(lane.model in models for lane in lanes):
             lanes = []
         return EngineNeeds(
-            [lane.values() for lane in lanes],
+            [astuple(lane) for lane in lanes],
             bool(lanes) and self._calls_will_come(lanes),
             bool(lanes) or self._may_run_programs(),
         )
@@ -172,7 +172,7 @@ class Cases:
             for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
         )
 
-    def _calls_will_come(self, lanes: Iterable[LaneConfig]) -> bool:
+    def _calls_will_come(self, lanes: Iterable[Lane]) -> bool:
         """Return whether calls will surely come: a model called before may have stored answers."""
         if not self._may_have_answers():
             return True

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import BrokerProcess, Engine, Lane
 from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.session._messages import EngineNeeds, RunPlace
 from pytest_tablebench.session.garbage import freeze_garbage
@@ -76,23 +76,12 @@ class RunEngine:
 
     def start(self, needs: EngineNeeds) -> Engine:
         """Return the engine, started on first use. Raises `SettingsError` if the run is over."""
-        settings = self._settings
         with self._lock:  # a worker may send its needs while this process ends
             if self._is_closed:
                 raise SettingsError("the run is over")
             if self._engine is None:
-                self._engine = Engine(
-                    EngineConfig.of(
-                        settings,
-                        [LaneConfig(*lane) for lane in needs.lanes],
-                        eager=needs.eager,
-                        sandbox={
-                            "container": settings.sandbox_container,
-                            "unsafe": settings.sandbox_unsafe,
-                        },
-                    ),
-                    self._early,
-                )
+                lanes = [Lane(*lane) for lane in needs.lanes]
+                self._engine = Engine(self._settings, lanes, eager=needs.eager, started=self._early)
                 self._early = None
             return self._engine
 
@@ -234,7 +223,7 @@ class KeptRun:
 
         with self._lock:
             if self.batches is None:
-                lanes = [LaneConfig(*lane) for lane in needs.lanes]
+                lanes = [Lane(*lane) for lane in needs.lanes]
                 models = [(lane.model, lane.api_base) for lane in lanes if lane.reference is None]
                 batches = Batches(self.settings, models)
                 batches.collect()

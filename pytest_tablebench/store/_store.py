@@ -136,7 +136,6 @@ class Store:
         return any(raw in layer.index for layer in self._layers)
 
     def __len__(self) -> int:
-        """Return the number of distinct keys."""
         with self._lock:
             return len({key for layer in self._layers for key in layer.index})
 

@@ -72,11 +72,8 @@ class Shared:
         try:
             filesystem, path = url_to_fs(address, **options)
         except (ImportError, ValueError) as error:
-            raise self._unusable(_why(error)) from None
+            raise SettingsError(f"answer store {self.shown}: {_why(error)}") from None
         return filesystem, str(path).rstrip("/")
-
-    def _unusable(self, why: str) -> SettingsError:
-        return SettingsError(f"answer store {self.shown}: {why}")
 
     @contextmanager
     def _failing(self, done: str, *passed: type[Exception]) -> Iterator[None]:
@@ -225,12 +222,12 @@ class Shared:
         before = len(old), sum(piece.size for piece in old)
         with TemporaryDirectory(prefix="tablebench-") as folder:
             self.fetch(Path(folder))
-            merge = merged(segments_of(Path(folder)), idle=0.0)
-            taken = [piece for path, _ in merge.taken if (piece := Piece.read(path.name))]
+            segments, lines, stopped = merged(segments_of(Path(folder)), idle=0.0)
+            taken = [piece for path, _ in segments if (piece := Piece.read(path.name))]
             if len(taken) < 2:
-                return Compacted(before, before, merge.stopped)
+                return Compacted(before, before, stopped)
             whole = Path(folder) / f"{merged_name(taken[0].segment)}.jsonl"
-            write_whole(whole, merge.lines)
+            write_whole(whole, lines)
             made = [self._put(piece, data) for piece, data in pieces_of(whole, 0)]
         # Another compaction may have run meanwhile; its pieces are fetched and noted.
         notes, names = self._notes(), {piece.name for piece in (*old, *taken)}
@@ -246,7 +243,7 @@ class Shared:
         self._remove([f"{self._prefix}/{piece.name}" for piece in taken])
         self._remove([note_path for note_path, other in notes.items() if other.is_in(note)])
         left = self.pieces()
-        return Compacted(before, (len(left), sum(piece.size for piece in left)), merge.stopped)
+        return Compacted(before, (len(left), sum(piece.size for piece in left)), stopped)
 
     def _put(self, piece: Piece, data: bytes) -> Piece:
         self.write(piece, data)

@@ -161,32 +161,28 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
     """
     paths = segments_of(folder)
     before = len(paths), sum(path.stat().st_size for path in paths)
-    merge = merged(paths, idle=idle)
-    if len(merge.taken) < 2:
-        return Compacted(before, before, merge.stopped)
-    first = merge.taken[0][0]
+    taken, lines, stopped = merged(paths, idle=idle)
+    if len(taken) < 2:
+        return Compacted(before, before, stopped)
+    first = taken[0][0]
     whole = first.with_name(f"{merged_name(first.name.partition('.jsonl')[0])}.jsonl")
-    write_whole(whole, merge.lines, durable=True)
-    for path, size in merge.taken:
+    write_whole(whole, lines, durable=True)
+    for path, size in taken:
         if path.stat().st_size != size:  # a process is still writing to it
             continue
         with suppress(FileNotFoundError):
             path.unlink()
     left = segments_of(folder)
-    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), merge.stopped)
+    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), stopped)
 
 
-@dataclass(frozen=True)
-class Merged:
-    """Merged segments with their sizes, their lines (each entry once), and why merging stopped."""
+def merged(
+    paths: Iterable[Path], *, idle: float
+) -> tuple[Sequence[tuple[Path, int]], Sequence[bytes], str]:
+    """Merge the first segments, up to the first that cannot be merged. Raises `OSError`.
 
-    taken: Sequence[tuple[Path, int]]
-    lines: Sequence[bytes]
-    stopped: str = ""
-
-
-def merged(paths: Iterable[Path], *, idle: float) -> Merged:
-    """Merge the first segments, up to the first that cannot be merged. Raises `OSError`."""
+    Returns them with their sizes, their lines (each entry once), and why merging stopped.
+    """
     stopped = ""
     taken: list[tuple[Path, int]] = []
     answers: dict[bytes, bytes] = {}
@@ -207,7 +203,7 @@ def merged(paths: Iterable[Path], *, idle: float) -> Merged:
             elif key not in others or written >= others[key][0]:
                 others[key] = written, line
         taken.append((path, facts.st_size))
-    return Merged(taken, [*answers.values(), *(line for _, line in others.values())], stopped)
+    return taken, [*answers.values(), *(line for _, line in others.values())], stopped
 
 
 def merged_name(first: str) -> str:

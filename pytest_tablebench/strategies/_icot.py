@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.errors import REFUSED, ModelError
 from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
-from pytest_tablebench.serializers.content import Content
 from pytest_tablebench.strategies._programs import (
     frame_names,
     frames_text,
@@ -23,6 +20,7 @@ from pytest_tablebench.strategies._programs import (
 from pytest_tablebench.strategies._replies import (
     FENCE,
     RESULT,
+    Block,
     boxed_answer,
     last_box,
     python_blocks,
@@ -34,79 +32,14 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_execution,
-    the_reply,
 )
+from pytest_tablebench.tables.table import Table
 
 MAX_PROGRAMS = 3
 """The default of the parameter `icot_max_exec`: the largest number of programs."""
 
 MAX_OUTPUT = 10_000
 """Characters of a program's output that `fixed` shows the model; `reference` shows all."""
-
-
-@dataclass(frozen=True)
-class Interleaved:
-    """A conversation so far.
-
-    If `program` is a text, it is the next program to run, and `ran` receives its output. Otherwise
-    the model is asked next, unless the conversation is `finished`, and `said` receives its reply.
-
-    Arguments:
-        compat: `reference` takes the next block of the whole text, where a fence that a program
-            printed counts as the model's; `fixed` the first block of the reply.
-        max_programs: the largest number of programs. Later code in a reply counts as text.
-        text: the assistant's turn so far, which the model is asked to continue.
-        programs: the programs so far, in the form that is run.
-        finished: whether `text` is the whole conversation.
-        program: the next program.
-        begins: where in `text` the model's last words begin, after all output.
-    """
-
-    compat: Compat = "fixed"
-    max_programs: int = MAX_PROGRAMS
-    text: str = ""
-    programs: tuple[str, ...] = ()
-    finished: bool = False
-    program: str | None = None
-    begins: int = 0
-
-    def said(self, reply: str) -> Interleaved:
-        """Continue with the model's reply.
-
-        Text after the code that runs now (invented results, an early box) is discarded.
-        """
-        text = self.text + reply
-        count = len(self.programs)
-        if count >= self.max_programs:
-            return replace(self, text=text, finished=True)
-        if self.compat == "reference":
-            start, blocks = 0, python_blocks(text)[count:]
-        else:
-            start, blocks = self.begins, python_blocks(reply)
-        if not blocks:
-            return replace(self, text=text, finished=True)
-        program = runnable(blocks[0].code, self.compat)
-        return replace(
-            self,
-            text=text[: start + blocks[0].end],
-            programs=(*self.programs, program),
-            program=program,
-        )
-
-    def ran(self, output: str) -> Interleaved:
-        """Continue with the output of the program."""
-        visible = output if self.compat == "reference" else output[:MAX_OUTPUT]
-        text = f"{self.text}\n{RESULT}\n{visible}\n{FENCE}\n"
-        return replace(self, text=text, program=None, begins=len(text))
-
-    @property
-    def answer(self) -> str:
-        """The text that is judged. `fixed` finds the model's last words without a fence."""
-        if self.compat == "reference":
-            return boxed_answer(self.text, self.compat)
-        return last_box(self.text) or self.text[self.begins :] or self.text
-
 
 SYSTEM = """\
 You are an expert in analysing tables with Python. Work on the task step by step: write what you \
@@ -139,50 +72,77 @@ class ICoT:
         return 1, params.get("max_exec", MAX_PROGRAMS) + 1
 
     def converse(self, task: Task) -> Conversation:
-        """Ask and run in turn."""
-        frames = frame_names(task.tables, task.compat)
-        asking = _InterleavedChat(task, user_content(task, frames), frames_text(frames))
-        state = Interleaved(task.compat, task.params.get("max_exec", MAX_PROGRAMS))
+        # `text` is the assistant's turn so far; the model's last words begin after all output.
+        text, begins = "", 0
+        programs: list[str] = []
         failed = False
-        while not state.finished:
-            if state.program is None:
-                state = state.said((yield from asking.go_on(state.text)))
-                continue
-            earlier = state.programs[:-1]
-            step = program_step("icot", state.program, frames, task.compat, earlier)
-            ran = the_execution((yield step))
+        frames = frame_names(task.tables, task.compat)
+        asking = _Continuation(task, frames)
+        while True:
+            reply = yield from asking.of(text)
+            text += reply
+            block = _next_block(task, text, reply, begins, programs)
+            if block is None:
+                break
+            text = text[: block.end]
+            program = runnable(block.code, task.compat)
+            ran: Execution = yield program_step("icot", program, frames, task.compat, programs)
+            programs.append(program)
             failed = failed or ran.outcome != "ok"
-            state = state.ran(observation(ran))
+            output = observation(ran)
+            visible = output if task.compat == "reference" else output[:MAX_OUTPUT]
+            text += f"\n{RESULT}\n{visible}\n{FENCE}\n"
+            begins = len(text)
         flags = ("program_failed",) * failed + ("turn_restated",) * asking.restated
-        flags += oddities(state.text)
-        return Said(state.text if task.form.judged == "reply" else state.answer, flags)
+        flags += oddities(text)
+        if task.form.judged == "reply":
+            return Said(text, flags)
+        if task.compat == "reference":
+            return Said(boxed_answer(text, task.compat), flags)
+        # Without a fence: the output may contain one.
+        return Said(last_box(text) or text[begins:] or text, flags)
 
 
-class _InterleavedChat:
+def _next_block(
+    task: Task, text: str, reply: str, begins: int, programs: Sequence[str]
+) -> Block | None:
+    """Return the block of code to run now, with its end in the whole text.
+
+    Text after it (invented results, an early box) is discarded. `reference` takes the next block of
+    the whole text, where a fence that a program printed counts as the model's; `fixed` the first
+    block of the reply. After the last program, code counts as text.
+    """
+    if len(programs) >= task.params.get("max_exec", MAX_PROGRAMS):
+        return None
+    if task.compat == "reference":
+        return next(iter(python_blocks(text)[len(programs) :]), None)
+    first = next(iter(python_blocks(reply)), None)
+    return None if first is None else Block(first.code, begins + first.end)
+
+
+class _Continuation:
     """Asks a model to continue its own turn."""
 
-    def __init__(self, task: Task, user: Content, frames: str) -> None:
-        instruction = SYSTEM.format(frames=frames, ask=task.form.ask)
+    def __init__(self, task: Task, frames: Mapping[str, Table]) -> None:
+        instruction = SYSTEM.format(frames=frames_text(frames), ask=task.form.ask)
         self._system = system_message(task.form, instruction)
-        self._user = user
-        self._continues = task.continues
+        self._user = user_content(task, frames)
+        self._is_refused = task.continues is False
         self.restated = False
 
-    def go_on(self, so_far: str) -> Generator[Step, Reply | Execution, str]:
+    def of(self, so_far: str) -> Generator[Step, Reply, str]:
         """Return the model's continuation of the text so far."""
         messages = (*self._system, Message("user", self._user))
-        if so_far and self._continues is not False:
+        if so_far and not self._is_refused:
             try:
-                outcome = yield Ask((*messages, Message("assistant", so_far)))
+                return (yield Ask((*messages, Message("assistant", so_far)))).text
             except ModelError as error:
                 if error.reason != REFUSED:
                     raise
-                self._continues = False
-            else:
-                return the_reply(outcome).text
+                self._is_refused = True
         if so_far:
             self.restated = True
             user, text = self._user, f"\n\n{SO_FAR}{so_far}{GO_ON}"
             content = user + text if isinstance(user, str) else (*user, text)
             messages = (*self._system, Message("user", content))
-        return the_reply((yield Ask(messages))).text
+        return (yield Ask(messages)).text

@@ -15,7 +15,7 @@ from typing import Literal
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
-from pytest_tablebench.models import Message
+from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.serializers.program_tables import frame_csv, frame_text
 from pytest_tablebench.strategies._replies import python_blocks, runnable
@@ -24,8 +24,6 @@ from pytest_tablebench.strategies.base import (
     Said,
     Task,
     system_message,
-    the_execution,
-    the_reply,
 )
 from pytest_tablebench.tables.table import Table
 
@@ -112,14 +110,14 @@ class PoT:
         described = frames_text(frames)
         system = system_message(task.form, SYSTEM.format(frames=described, ask=task.form.ask))
         user = Message("user", user_content(task, frames))
-        reply = the_reply((yield Ask((*system, user))))
+        reply: Reply = yield Ask((*system, user))
         if task.form.judged == "reply":
             return reply.text
         blocks = python_blocks(reply.text)
         if not blocks:
             return Said("", ("no_program",))
         code = runnable(blocks[-1].code, task.compat)
-        ran = the_execution((yield program_step("pot", code, frames, task.compat)))
+        ran: Execution = yield program_step("pot", code, frames, task.compat)
         return Said(observation(ran), () if ran.outcome == "ok" else ("program_failed",))
 
 
@@ -139,12 +137,10 @@ def user_content(task: Task, frames: Mapping[str, Table]) -> Content:
 
     def show(table: Table) -> Content:
         name = names.get(id(table))
-        return "" if name is None else shown_frame(name, table, task.compat)
+        if name is None:
+            return ""
+        path = PATH if task.compat == "reference" else f"{name}.csv"
+        text = frame_text(table, task.compat)
+        return f"The table lies in {path}, and is loaded as `{name}`.\n{text}"
 
     return task.rewritten(show)
-
-
-def shown_frame(name: str, table: Table, compat: Compat) -> str:
-    """Return the description of a table's file and data frame."""
-    path = PATH if compat == "reference" else f"{name}.csv"
-    return f"The table lies in {path}, and is loaded as `{name}`.\n{frame_text(table, compat)}"

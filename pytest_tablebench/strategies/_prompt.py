@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -25,21 +25,6 @@ def input_fields(example: Example) -> dict[str, Any]:
     }
 
 
-def choose(
-    fields: Mapping[str, Any], candidates: Sequence[int], count: int, *, seed: int = 0
-) -> list[int]:
-    """Draw `count` of the candidates' indices, seeded by the example's input fields.
-
-    Raises `DataError` if there are fewer than `count` candidates.
-    """
-    if count > len(candidates):
-        raise DataError(
-            f"{count} demonstrations requested, but only {len(candidates)} available; "
-            f"lower --bench-shots"
-        )
-    return seeded_random(dict(fields), seed=42 + seed).sample(candidates, count)
-
-
 class DemonstrationPool:
     """A pool under one perturbation: duplicates removed, items loaded and perturbed on demand.
 
@@ -49,32 +34,21 @@ class DemonstrationPool:
     """
 
     def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
-        self._pool = pool
-        self._change = change
         # The serializers of an example need the same few items one after the other.
-        self._loaded = lru_cache(maxsize=256)(self._load)
+        self._loaded = lru_cache(maxsize=256)(lambda index: pool[index].with_tables(change))
         self._by_key: dict[Hashable, list[int]] = {}
         for index in range(len(pool)):
             self._by_key.setdefault(pool.key(index), []).append(index)
-        duplicates: set[int] = set()
+        self._dropped: set[int] = set()
         for group in self._by_key.values():
-            if len(group) > 1:
-                duplicates |= self._later_duplicates(group)
-        self._unique = [index for index in range(len(pool)) if index not in duplicates]
-        self._dropped = duplicates
-
-    def _later_duplicates(self, group: Sequence[int]) -> set[int]:
-        seen: set[str] = set()
-        later = set()
-        for index in group:
-            fields = self._fields(index)
-            if fields is None:
-                continue
-            text = json.dumps(fields, sort_keys=True)
-            if text in seen:
-                later.add(index)
-            seen.add(text)
-        return later
+            seen: set[str] = set()
+            for index in group if len(group) > 1 else ():
+                fields = self._fields(index)
+                text = json.dumps(fields, sort_keys=True)
+                if fields is not None and text in seen:
+                    self._dropped.add(index)
+                seen.add(text)
+        self._unique = [index for index in range(len(pool)) if index not in self._dropped]
 
     def _fields(self, index: int) -> dict[str, Any] | None:
         """Return an item's inputs, or None if they cannot be loaded."""
@@ -84,11 +58,7 @@ class DemonstrationPool:
             return None
 
     def __getitem__(self, index: int) -> Example:
-        """Load and perturb one item."""
         return self._loaded(index)
-
-    def _load(self, index: int) -> Example:
-        return self._pool[index].with_tables(self._change)
 
     def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:
         """Return the indices of a (perturbed) example's demonstrations, in prompt order.
@@ -106,7 +76,8 @@ class DemonstrationPool:
         candidates = (
             [index for index in self._unique if index not in same] if same else self._unique
         )
-        return choose(fields, candidates, min(count, len(candidates)), seed=seed)
+        draw = seeded_random(fields, seed=42 + seed)
+        return draw.sample(candidates, min(count, len(candidates)))
 
 
 _SOFT = "\\N"

@@ -101,7 +101,6 @@ def shown(text: str, names: dict[str, Any], printed: io.StringIO) -> str:
 
 
 def script(text: str, names: dict[str, Any], printed: io.StringIO) -> str:
-    """Run a program; return what it prints."""
     exec(compile(text, "<string>", "exec"), names)
     return printed.getvalue()
 

@@ -44,7 +44,6 @@ def shown(header: Sequence[str], rows: Iterable[Sequence[Any]], noun: str, most:
 
 
 def rows_of(job: Any, table: str) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the header and the numbered rows of a table."""
     if table not in job["tables"]:
         raise ValueError(f"no table {table!r}; there are {', '.join(job['tables'])}")
     csv.field_size_limit(sys.maxsize)

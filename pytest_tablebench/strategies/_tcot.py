@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -10,7 +11,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.replies import oddities
 from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.models import Message
+from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.strategies._replies import json_answer
 from pytest_tablebench.strategies.base import (
@@ -19,7 +20,6 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_reply,
 )
 from pytest_tablebench.tables.table import Table
 
@@ -80,7 +80,9 @@ def table_text(
     if count_tokens(excerpt) <= room:
         return TableText(excerpt, missing)
     lines = _row_lines(mode, written, head)
-    return TableText(lines.text(_fitting(lines, room, count_tokens)), cut=True)
+    rows = range(1, min(len(lines.body), _ROWS) + 1)
+    fitting = bisect_right(rows, room, key=lambda count: count_tokens(lines.text(count)))
+    return TableText(lines.text(fitting), cut=True)
 
 
 @dataclass(frozen=True)
@@ -95,25 +97,11 @@ class _Lines:
         return "\n".join((*self.head, *self.body[:rows], *self.foot))
 
 
-def _fitting(lines: _Lines, tokens: int, count_tokens: Callable[[str], int]) -> int:
-    """Return the number of rows that fit, by halving; 0 if not even the header fits."""
-    low, high = 0, min(len(lines.body), _ROWS)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count_tokens(lines.text(middle)) <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def _row_lines(mode: Mode, text: str, header_rows: int) -> _Lines:
-    return _html_lines(text) if mode == "TCoT_html" else _markdown_lines(text, header_rows)
-
-
-def _markdown_lines(markdown: str, header_rows: int) -> _Lines:
-    """Return the lines with a bar: the header with the line below it, and the rows."""
-    lines = [line for line in markdown.split("\n") if "|" in line]
+    if mode == "TCoT_html":
+        return _html_lines(text)
+    # The lines with a bar: the header with the line below it, and the rows.
+    lines = [line for line in text.split("\n") if "|" in line]
     return _Lines(lines[: header_rows + 1], lines[header_rows + 1 :])
 
 
@@ -161,7 +149,6 @@ class TCoT:
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": at_least(1)}
 
     def converse(self, task: Task) -> Conversation:
-        """Ask once."""
         cut = False
 
         def show(table: Table) -> Content:
@@ -183,6 +170,6 @@ class TCoT:
 
         user = Message("user", task.rewritten(show))
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))
-        reply = the_reply((yield Ask((*system, user))))
+        reply: Reply = yield Ask((*system, user))
         flags = ("table_cut",) * cut + oddities(reply.text)
         return Said(json_answer(reply.text, task.compat), flags)

@@ -22,8 +22,6 @@ from pytest_tablebench.strategies.base import (
     Task,
     at_least,
     system_message,
-    the_execution,
-    the_reply,
 )
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import SameTable
@@ -222,10 +220,12 @@ class Tools:
         schemas = tuple(tool.schema for tool in offered.values())
         missing = tuple(f"without_{name}" for name in self.tools if name not in offered)
         for turn in range(1, turns + 1):
-            reply = the_reply((yield Ask(messages, tools=schemas)))
+            reply: Reply = yield Ask(messages, tools=schemas)
             if not reply.calls:
-                flags = ("tool_failed",) * (calls.failed > 0)
-                return Said(reply.text, (*flags, *missing), calls.figures(turn))
+                flags = ("tool_failed",) * (calls.counts["failed_calls"] > 0)
+                calls.counts["turns"] = turn
+                figures = {name: float(count) for name, count in calls.counts.items()}
+                return Said(reply.text, (*flags, *missing), figures)
             if turn == turns:
                 break
             last = LAST if turn == turns - 1 else ""
@@ -242,29 +242,22 @@ class _Calls:
         self._tools = tools
         self._tables = tables
         self._earlier: dict[str, list[Mapping[str, Any]]] = {name: [] for name in tools}
-        self._counts = dict.fromkeys(tools, 0)
-        self._total = 0
-        self.failed = 0
-
-    def figures(self, turns: int) -> dict[str, float]:
-        """Return the figures of the conversation."""
-        by_tool = {f"calls_{name}": float(count) for name, count in self._counts.items()}
-        figures = {"turns": turns, "calls": self._total, "failed_calls": self.failed}
-        return {**{name: float(value) for name, value in figures.items()}, **by_tool}
+        by_tool = (f"calls_{name}" for name in tools)
+        self.counts = dict.fromkeys(("turns", "calls", "failed_calls", *by_tool), 0)
 
     def results(
         self, calls: Sequence[ToolCall], last: str
-    ) -> Generator[Step, Reply | Execution, list[Message]]:
+    ) -> Generator[Step, Execution, list[Message]]:
         """Return the results of a reply's calls, one message each, the last with a note."""
         messages = []
         for index, call in enumerate(calls):
-            self._total += 1
+            self.counts["calls"] += 1
             try:
                 if index >= MOST_CALLS:
                     raise ValueError(f"only the first {MOST_CALLS} calls of a reply are run")
                 text = yield from self._result(call)
             except ValueError as error:
-                self.failed += 1
+                self.counts["failed_calls"] += 1
                 text = f"Error: {error}"
             if len(text) > MOST_CHARACTERS:
                 count = f"{SHOWN:,} of {len(text):,}"
@@ -273,16 +266,16 @@ class _Calls:
             messages.append(Message("tool", (ToolResult(call.id, text + note),)))
         return messages
 
-    def _result(self, call: ToolCall) -> Generator[Step, Reply | Execution, str]:
+    def _result(self, call: ToolCall) -> Generator[Step, Execution, str]:
         tool = self._tools.get(call.name)
         if tool is None:
             raise ValueError(f"there is no tool of this name; there are {', '.join(self._tools)}")
-        self._counts[tool.name] += 1
+        self.counts[f"calls_{tool.name}"] += 1
         arguments = tool.read(call.arguments)
         earlier = self._earlier[tool.name]
-        ran = the_execution((yield tool.run(self._tables, arguments, earlier)))
+        ran = yield tool.run(self._tables, arguments, earlier)
         earlier.append(arguments)
         if ran.outcome == "ok":
             return ran.output or "[no output]"
-        self.failed += 1
+        self.counts["failed_calls"] += 1
         return observation(ran)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pytest_tablebench.config.papers import filled, placeholders_in
@@ -19,7 +18,7 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers.content import Content
 from pytest_tablebench.serializers.structured import flattened
-from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least, the_reply
+from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.hierarchy.tree import (
     TREE_PROMPT,
@@ -42,27 +41,6 @@ _ITEM = re.compile(r"^[ \t]{0,9}([-*•]|\d{1,2}(?=[.)]))[.)]?[ \t]{1,9}")
 _WRAPPING = " \t\r*_`\"'“”‘’[]."
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """The keywords of a question, each with its headers."""
-
-    headers: dict[str, tuple[str, ...]]
-
-    @property
-    def keywords(self) -> tuple[str, ...]:
-        """The keywords, in the order of the reply."""
-        return tuple(self.headers)
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """All headers, each once."""
-        return tuple(dict.fromkeys(name for names in self.headers.values() for name in names))
-
-    def lines(self) -> list[str]:
-        """Return a readable line for each keyword."""
-        return [f"{word} -> {' | '.join(names) or 'none'}" for word, names in self.headers.items()]
-
-
 def read_keywords(reply: str) -> tuple[str, ...]:
     """Return the keywords of the last line that lists them, or of the list below it."""
     marks = list(_KEYWORDS.finditer(reply))
@@ -83,8 +61,8 @@ def read_keywords(reply: str) -> tuple[str, ...]:
     return _names(below)
 
 
-def read_alignment(reply: str) -> Alignment:
-    """Return each keyword of the lines `keyword -> header | header`; `none` names no header."""
+def read_alignment(reply: str) -> dict[str, tuple[str, ...]]:
+    """Return the headers of each keyword in lines `keyword -> header | header`; `none` is none."""
     headers: dict[str, tuple[str, ...]] = {}
     for line in _PAIR.finditer(reply):
         bare = line[1][item.end() :] if (item := _ITEM.match(line[1])) else line[1]
@@ -92,7 +70,7 @@ def read_alignment(reply: str) -> Alignment:
             if len(headers) < _MOST:
                 names = _names(line[2].split("|"))
                 headers.setdefault(word, tuple(name for name in names if plain(name) != "none"))
-    return Alignment(headers)
+    return headers
 
 
 def share_of_headers(keywords: Iterable[str], tree: HeaderTree) -> float | None:
@@ -208,7 +186,7 @@ class TreeThinker:
         words = {} if task.form.words is None else task.form.words(task.example)
         if task.tables and task.params.get("tree", True):
             question = Message("user", _tree_question(task, words.get("tree")))
-            drawn = the_reply((yield Ask((question,)))).text
+            drawn = (yield Ask((question,))).text
             notes.read_tree(_after_thoughts(drawn, task), task.tables)
             messages = (question, Message("assistant", drawn))
             prompt = _joined(TASK, task.rewritten(lambda _: ABOVE), sep="")
@@ -216,19 +194,20 @@ class TreeThinker:
         if task.tables and task.params.get("align") == "model":
             of = OF_TREE if messages else ""
             question = Message("user", _joined(prompt, "\n\n", ALIGN.format(of=of), sep=""))
-            reply = the_reply((yield Ask((*messages, question)))).text
-            alignment = notes.read_alignment(_after_thoughts(reply, task), len(messages) // 2)
-            part = _model_part(task, alignment, notes)
+            reply = (yield Ask((*messages, question))).text
+            notes.read_alignment(_after_thoughts(reply, task), len(messages) // 2)
+            part = _part(task, notes)
             messages = (*messages, question, Message("assistant", reply))
             prompt = ALIGNED
         elif task.tables and "align" in task.params:
-            part = _rule_part(task, notes)
+            part = _part(task, notes)
         last = _joined(prompt, "\n\n" * (prompt != ALIGNED), part, _steps(task, notes), sep="")
         if "task" in words and messages and not task.params:
             last = words["task"]
-        reply = the_reply((yield Ask((*messages, Message("user", last))))).text
+        reply = (yield Ask((*messages, Message("user", last)))).text
         if notes.alignment is None and _has_steps(task, notes):
-            notes.read_keywords(_after_thoughts(reply, task), len(messages) // 2)
+            keywords = read_keywords(_after_thoughts(reply, task))
+            notes.keep(keywords, len(messages) // 2)
         marks = [*_MARKER.finditer(reply)]
         if not marks:
             notes.flags.append("no_final_answer")
@@ -246,30 +225,30 @@ class _Notes:
         self.flags: list[str] = []
         self.parts: dict[str, float] = {}
         self.tree: HeaderTree | None = None
-        self.alignment: Alignment | None = None
+        self.alignment: dict[str, tuple[str, ...]] | None = None
         self._facts: dict[int, dict[str, Any]] = {}
 
     def read_tree(self, reply: str, tables: tuple[Table, ...]) -> None:
-        """Read the header tree, and compare it with the table's own."""
         self.tree = read_tree(reply)
         if not self.tree.headers:
             self.flags.append("no_tree")
         if len(tables) == 1 and tables[0].is_structured:
             self.parts[TREE_F1] = self.tree.f1(true_tree(tables[0]))
 
-    def read_alignment(self, reply: str, step: int) -> Alignment:
-        """Read which headers the keywords mean."""
+    @property
+    def headers(self) -> list[str]:
+        """The headers that the keywords mean, each once."""
+        names = (self.alignment or {}).values()
+        return list(dict.fromkeys(name for group in names for name in group))
+
+    def read_alignment(self, reply: str, step: int) -> None:
         self.alignment = read_alignment(reply)
-        self._keep(self.alignment.keywords, step)
-        if self.alignment.keywords:
-            self._facts[step]["headers"] = list(self.alignment.named)
-        return self.alignment
+        self.keep(tuple(self.alignment), step)
+        if self.alignment:
+            self._facts[step]["headers"] = self.headers
 
-    def read_keywords(self, reply: str, step: int) -> None:
-        """Read the keywords that the steps ask for."""
-        self._keep(read_keywords(reply), step)
-
-    def _keep(self, keywords: tuple[str, ...], step: int) -> None:
+    def keep(self, keywords: tuple[str, ...], step: int) -> None:
+        """Keep the keywords in the reply to a question."""
         if not keywords:
             self.flags.append("no_keywords")
             return
@@ -282,8 +261,10 @@ class _Notes:
     def said(self, text: str) -> Said:
         """Return the answer with the flags, parts and facts that were read."""
         lines = [] if self.tree is None else [*self.tree.lines()]
-        if self.alignment is not None and self.alignment.keywords:
-            lines += ["keywords and the headers that they mean", *self.alignment.lines()]
+        if self.alignment:
+            lines.append("keywords and the headers that they mean")
+            for word, names in self.alignment.items():
+                lines.append(f"{word} -> {' | '.join(names) or 'none'}")
         return Said(text, tuple(self.flags), self.parts, "\n".join(lines), facts=self._facts)
 
 
@@ -319,32 +300,20 @@ def _steps(task: Task, notes: _Notes) -> str:
     return STEPS + "".join(numbered) + final
 
 
-def _whole(table: Table) -> tuple[Table, int]:
-    """Return a table in flat form, and how many leading columns name its rows."""
+def _part(task: Task, notes: _Notes) -> Content:
+    """Return the part of the first table under the headers that the model or the rule selects."""
+    table = task.tables[0]
     whole = flattened(table)
     whole.require_rectangular("alignment")
-    return whole, max(1, table.row_headers)
-
-
-def _rule_part(task: Task, notes: _Notes) -> Content:
-    """Return the part of the first table whose headers are like the question."""
-    whole, labels = _whole(task.tables[0])
-    threshold = task.params["align"]
-    part = aligned(whole, task.example.question, threshold, labels=labels)
-    return _shown_part(task, whole, part, notes)
-
-
-def _model_part(task: Task, alignment: Alignment, notes: _Notes) -> Content:
-    """Return the part of the first table under the headers that the model named."""
-    whole, labels = _whole(task.tables[0])
-    part = aligned_with(whole, alignment.named, labels=labels)
+    labels = max(1, table.row_headers)
+    part: AlignedPart | None
+    if notes.alignment is None:
+        part = aligned(whole, task.example.question, task.params["align"], labels=labels)
+    else:
+        part = aligned_with(whole, notes.headers, labels=labels)
     if part is None:
         notes.flags.append("no_alignment")
         return ""
-    return _shown_part(task, whole, part, notes)
-
-
-def _shown_part(task: Task, whole: Table, part: AlignedPart, notes: _Notes) -> Content:
     recall = part.recall(whole, task.example.references)
     if recall is not None:
         notes.parts[ALIGN_RECALL] = recall

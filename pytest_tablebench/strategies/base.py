@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import AnswerForm, AnswerPlace, Example
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.metrics.steps import Ask, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers import Content
 from pytest_tablebench.tables.table import Table
@@ -53,8 +53,10 @@ class Said:
     facts: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
 
-Conversation = Generator[Step, Reply | Execution, str | Said]
-"""A generator that yields steps, receives the outcome of each, and returns a text or `Said`.
+Conversation = Generator[Step, Any, str | Said]
+"""A generator that yields steps and returns a text or `Said`.
+
+It receives a `Reply` for each question, and an `Execution` for each program.
 
 In `fixed` the text of a reply does not include the model's thoughts. In `reference` it is the whole
 reply, as the published code reads it. If a model refuses a question (`bad_request`), the
@@ -210,20 +212,6 @@ def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any
     return read
 
 
-def the_reply(outcome: Reply | Execution) -> Reply:
-    """Return the outcome of a question as a reply. Raises `TypeError` for a program's outcome."""
-    if not isinstance(outcome, Reply):
-        raise TypeError("a question was answered by a program")
-    return outcome
-
-
-def the_execution(outcome: Reply | Execution) -> Execution:
-    """Return the outcome of a program. Raises `TypeError` for a reply."""
-    if not isinstance(outcome, Execution):
-        raise TypeError("a program was answered by a reply")
-    return outcome
-
-
 def system_message(form: AnswerForm, instruction: str) -> tuple[Message, ...]:
     """Return a strategy's system message: the dataset's, or else `instruction`; () if empty."""
     text = instruction if form.system is None else form.system
@@ -239,5 +227,5 @@ class Direct:
 
     def converse(self, task: Task) -> Conversation:
         """Ask once."""
-        reply = the_reply((yield Ask(task.messages)))
+        reply: Reply = yield Ask(task.messages)
         return reply.text

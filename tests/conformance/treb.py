@@ -13,9 +13,13 @@ from typing import Literal
 
 from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
+from pytest_tablebench.datasets import AnswerForm
 from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.metrics.judge_reply import read_judgement, reference_score
-from pytest_tablebench.strategies._icot import Interleaved
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.models import Reply, as_read
+from pytest_tablebench.strategies import Said
+from pytest_tablebench.strategies._icot import ICoT
 from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
@@ -25,6 +29,7 @@ from pytest_tablebench.strategies._replies import (
 )
 from pytest_tablebench.strategies._tcot import table_text
 from pytest_tablebench.tables.table import Table
+from tests.strategies.driving import task
 from tests.support.sandboxes import shared_sandbox
 
 from .replay import Record, differences, replays
@@ -57,21 +62,29 @@ def replay_boxed_answer(record: Record) -> list[str]:
 def replay_steps(record: Record) -> Iterator[str]:
     """The conversation with the record's replies and outputs: no program is run."""
     replies, outputs = iter(record["replies"]), iter(record["outputs"])
-    conversation = Interleaved("reference")
+    conversation = ICoT().converse(task(compat="reference", form=AnswerForm(judged="reply")))
     prompts: list[dict[str, str | None]] = []
-    while not conversation.finished:
-        if conversation.program is None:
-            user = "<USER later>" if prompts else "<USER first>"
-            prompts.append({"user": user, "assistant": conversation.text if prompts else None})
-            conversation = conversation.said(next(replies))
-        else:
-            conversation = conversation.ran(next(outputs))
+    programs: list[str] = []
+    step = next(conversation)
+    said: Said | None = None
+    while said is None:
+        try:
+            if isinstance(step, Execute):
+                programs.append(step.program)
+                step = conversation.send(Execution("ok", next(outputs, "")))
+                continue
+            *_, last = step.messages
+            user, before = ("later", str(last.content)) if prompts else ("first", None)
+            prompts.append({"user": f"<USER {user}>", "assistant": before})
+            step = conversation.send(as_read(Reply(next(replies, "")), "reference"))
+        except StopIteration as end:
+            said = end.value
     found = {
         "generations": len(prompts),
         "prompts": prompts,
-        "code_run": list(conversation.programs),
-        "generation": conversation.text,
-        "answer": conversation.answer,
+        "code_run": programs,
+        "generation": said.text,
+        "answer": boxed_answer(said.text, "reference"),
     }
     yield from differences(found, record["expected"])
     if next(replies, None) is not None or next(outputs, None) is not None:

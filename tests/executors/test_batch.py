@@ -13,7 +13,7 @@ import pytest
 from pytest_tablebench.errors import PENDING, ModelError, SettingsError
 from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.batch import BatchExecutor, Ledger
-from pytest_tablebench.executors.batch.process import BatchProcess, Order
+from pytest_tablebench.executors.batch.process import BatchProcess
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import Message, Reply, Request, batch_service
 from pytest_tablebench.store import Store
@@ -65,7 +65,7 @@ class Site:
 
     def _run_process(self) -> BatchProcess:
         lanes = [(self.model, self.server.url)]
-        return BatchProcess(Order("", str(self.store), lanes, 20.0, 1000, self.max_cost))
+        return BatchProcess(str(self.store), lanes, 20.0, 1000, self.max_cost)
 
     def collect(self) -> None:
         self._run_process().collect()

@@ -46,7 +46,7 @@ def test_waits_are_broadcast_once_to_every_client() -> None:
         broadcast.announce_waits()
     [message] = early.sent
     [wait] = message["waits"]
-    assert (wait["models"], wait["reason"]) == (("m0",), "rate_limit")
+    assert (wait["models"], wait["reason"]) == (["m0"], "rate_limit")
     assert wait["since"] == pytest.approx(time.time() - 10, abs=5)  # the time of day
     assert wait["until"] - wait["since"] == pytest.approx(60)
     broadcast.joined(late)  # a new client receives the waits at once

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import Engine, Lane
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.models import Reply
@@ -57,8 +57,8 @@ def test_calls_are_shared_equally_among_callers(tmp_path: Path) -> None:
             callers=CALLERS,
             store=tmp_path / "answers",
         )
-        lane = LaneConfig("plain/m", None, "plain", vars(reference_of(Plain)))
-        engine = Engine(EngineConfig.of(settings, [lane]))
+        lane = Lane("plain/m", None, "plain", vars(reference_of(Plain)))
+        engine = Engine(settings, [lane])
         client = Asker(engine.address, "runner", ["plain/m"])
         try:
             for turn in range(100_000):  # until every caller is ready

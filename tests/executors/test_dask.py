@@ -23,7 +23,7 @@ from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import METRIC, ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.dask import broker
-from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import Engine, Lane
 from pytest_tablebench.executors.local._local_work import grade_body
 from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
@@ -85,8 +85,8 @@ def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> It
         executor="dask",
         **options,
     )
-    lane = LaneConfig("plain/m", None, "plain", vars(reference_of(Plain)))
-    made = Engine(EngineConfig.of(settings, [lane]))
+    lane = Lane("plain/m", None, "plain", vars(reference_of(Plain)))
+    made = Engine(settings, [lane])
     try:
         yield made
     finally:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.executors.local import (
-    BrokerProcess,
-    Engine,
-    EngineConfig,
-    LaneConfig,
-    LocalExecutor,
-)
+from pytest_tablebench.executors.local import BrokerProcess, Engine, Lane, LocalExecutor
+from pytest_tablebench.executors.local._engine import callers_of
 
 MODEL = "gpt-4o"
 
@@ -25,8 +20,8 @@ MODEL = "gpt-4o"
 def engine(
     store: Path, model: str = MODEL, started: BrokerProcess | None = None
 ) -> Iterator[Engine]:
-    lanes = [LaneConfig(model, "http://127.0.0.1:9/v1", "p")]
-    made = Engine(EngineConfig(lanes, 4, 0, 60.0, None, 180.0, store), started)
+    lanes = [Lane(model, "http://127.0.0.1:9/v1", "p")]
+    made = Engine(Settings(connections=4, retries=0, store=store), lanes, started=started)
     try:
         yield made
     finally:
@@ -99,27 +94,25 @@ def test_a_broker_that_ends_before_reading_is_reported_with_its_error(
 
 
 @pytest.mark.parametrize(
-    ("model", "more", "callers"),
+    ("settings", "needs_litellm", "reference", "callers"),
     [
-        ("openai/m", {}, 1),
-        ("openai/m", {"transport": "litellm"}, "by need"),
-        ("openai/m", {"callers": 3}, 3),
-        ("anthropic/m", {}, "by need"),
-        ("own/m", {"reference": {"module": "m"}}, "by need"),
+        (Settings(), False, None, 1),
+        (Settings(), True, None, "by need"),
+        (Settings(callers=3), True, None, 3),
+        (Settings(executor="dask"), False, None, "by need"),
+        (Settings(), False, {"module": "m"}, "by need"),
     ],
 )
-def test_the_number_of_callers_depends_on_model_and_transport(
-    tmp_path: Path,
+def test_the_number_of_callers_depends_on_settings_and_models(
     monkeypatch: pytest.MonkeyPatch,
-    model: str,
-    more: dict[str, Any],
+    settings: Settings,
+    needs_litellm: bool,
+    reference: dict[str, str] | None,
     callers: object,
 ) -> None:
     monkeypatch.setattr(
         "pytest_tablebench.executors.local._engine.caller_count", lambda _: "by need"
     )
-    callers_option = dict(more)
-    lane = LaneConfig(model, None, "p", callers_option.pop("reference", None))
-    made = object.__new__(Engine)
-    made.config = EngineConfig([lane], 256, 0, 60.0, None, 180.0, tmp_path, **callers_option)
-    assert made._callers() == callers
+    lane = Lane("m", None, "p", reference)
+    assert callers_of(settings, [lane], needs_litellm=needs_litellm) == callers
+    assert callers_of(settings, [], needs_litellm=needs_litellm) == 0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import pytest
 
 from pytest_tablebench.errors import STOP_AFTER
-from pytest_tablebench.executors._dispatch import Wait
 from pytest_tablebench.executors._pace import GIVE_UP_AFTER, SPARE_RETRIES
 from tests.support.dispatch_simulation import (
     DOWN,
@@ -223,10 +221,10 @@ def test_waits_name_models_and_reason() -> None:
     simulation.fail(LIMITED, retry_after=20.0)
     assert simulation.dispatcher.waits() == []  # nothing to speak of yet
     simulation.now += 5
-    wait = Wait(("m0", "m1"), "rate_limit", 1000.0, 1060.0)
+    wait = {"models": ["m0", "m1"], "reason": "rate_limit", "since": 1000.0, "until": 1060.0}
     assert simulation.dispatcher.waits() == [wait]
     simulation.fail(SLOW, job=next(job for job in simulation.under_way if job.lane == 1))
-    assert simulation.dispatcher.waits() == [replace(wait, reason="timeout")]
+    assert simulation.dispatcher.waits() == [{**wait, "reason": "timeout"}]
     while not any(job.lane < 2 for job in simulation.under_way):
         assert simulation.pass_time()
     while simulation.under_way:

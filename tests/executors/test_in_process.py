@@ -138,21 +138,6 @@ def test_there_is_no_answer_after_the_last_retry(retries: int) -> None:
     assert (error.reason, error.retryable, error.retry_after) == ("rate_limit", True, 2)
 
 
-def test_a_permanent_error_ends_the_retries() -> None:
-    site = Site([busy(), ModelError("wrong key", reason="auth", whole_run=True), "26"])
-    error = site.ask()
-    assert isinstance(error, ModelError)
-    assert (str(error), error.reason) == ("wrong key (after 2 attempts)", "auth")
-
-
-def test_a_retry_after_of_more_than_a_minute_fails() -> None:
-    site = Site([busy(61), "26"])
-    error = site.ask()
-    assert isinstance(error, ModelError)
-    assert "61 s, more than the 60 s allowed" in str(error)
-    assert len(site.calls) == 1
-
-
 class Broken:
     """A provider whose own code fails."""
 
@@ -204,18 +189,6 @@ def test_a_reply_of_this_process_is_returned_unchanged() -> None:
             return self.reply
 
     assert Site(Fixed()).ask() is Fixed.reply
-
-
-def test_three_failures_of_the_whole_run_stop_the_model() -> None:
-    wrong = ModelError("wrong key", reason="auth", whole_run=True)
-    site = Site([wrong, wrong, "26", wrong, wrong, wrong, "27"])
-    outcomes = [site.ask(question(number)) for number in range(7)]
-    assert [str(outcome) for outcome in outcomes[3:6]] == ["wrong key"] * 3
-    last = outcomes[-1]
-    assert isinstance(last, ModelError)
-    assert last.reason == "model_stopped"
-    assert "stopped after 3 cases in a row without an answer: wrong key" in str(last)
-    assert len(site.calls) == 6
 
 
 class Slow:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.executors._protocol import Outcome, Work
-from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig, LocalExecutor
+from pytest_tablebench.executors.local import Engine, Lane, LocalExecutor
 from pytest_tablebench.models import Message, Reply, Request
 from tests.support.openai_server import OpenAIServer, Received, text
 
@@ -47,8 +48,8 @@ def forged(model: str, url: str) -> dict[str, Any]:
 def requests_of(store: Path, server: OpenAIServer) -> list[Received]:
     """Ask each model once and return the requests that the server received."""
     del server.requests[:]
-    lanes = [LaneConfig(model, server.url, "openai") for model in MODELS]
-    engine = Engine(EngineConfig(lanes, 1, 0, TIMEOUT_S, None, 180.0, store))
+    lanes = [Lane(model, server.url, "openai") for model in MODELS]
+    engine = Engine(Settings(connections=1, retries=0, timeout=TIMEOUT_S, store=store), lanes)
     executor = LocalExecutor(engine.address, "runner", list(MODELS))
     for model in MODELS:
         request = Request(model, (Message("user", "How old?"),), PARAMS)

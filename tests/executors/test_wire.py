@@ -14,7 +14,6 @@ from pytest_tablebench.executors._wire import (
     pack,
     read_error,
     read_execute,
-    read_reply,
     read_request,
     reply_fields,
     request_body,
@@ -81,7 +80,7 @@ def test_a_request_survives_the_wire(  # noqa: PLR0917 - drawn by name
 def test_a_reply_survives_the_wire(text, finish_reason, tokens, cost) -> None:
     reply = Reply(text, finish_reason, tokens, None, cost, 0.25, from_store=True)
     head, _ = header(pack({"reply": reply_fields(reply)})[:-1])
-    assert read_reply(head["reply"]) == reply
+    assert Reply(**head["reply"]) == reply
 
 
 @given(TEXTS, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e9))
@@ -98,7 +97,7 @@ def test_tool_calls_survive_the_wire() -> None:
     call = ToolCall("c1", "query", '{"sql": "é"}', '{"provider_specific_fields": {}}')
     reply = Reply("", "tool_calls", calls=(call,), sent_back='{"reasoning_content": "hm"}')
     head, _ = header(pack({"reply": reply_fields(reply)})[:-1])
-    assert read_reply(head["reply"]) == reply
+    assert Reply(**head["reply"]) == reply
     messages = (reply.turn, Message("tool", (ToolResult("c1", "41"),)))
     request = Request("m", messages, {"tools": [{"type": "function"}]})
     assert read_request(request_body(request)) == request

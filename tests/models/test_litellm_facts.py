@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models import Message, Resolution
-from pytest_tablebench.models.litellm_facts import count_tokens, resolve
+from pytest_tablebench.models import Resolution
+from pytest_tablebench.models.litellm_facts import resolve, tokens_of
 from pytest_tablebench.models.litellm_load import load
 from tests.support.calls import QUIETLY, Make, asking
 from tests.support.openai_server import OpenAIServer
@@ -218,14 +218,14 @@ def test_a_missing_litellm_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="pip install litellm"):
         resolve("gpt-4o", None, {})
     with pytest.raises(ModelError, match="pip install litellm"):
-        count_tokens("gpt-4o", ())
+        tokens_of("gpt-4o", ())
 
 
 # Tokens
 
 
-def user(text: str) -> tuple[Message, ...]:
-    return (Message("user", text),)
+def user(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
 
 
 @pytest.mark.parametrize(
@@ -241,31 +241,31 @@ def user(text: str) -> tuple[Message, ...]:
     ],
 )
 def test_the_tokens_of_a_short_prompt_are_counted(model: str, tokens: int) -> None:
-    assert count_tokens(model, user("hello world")) == tokens
+    assert tokens_of(model, user("hello world")) == tokens
 
 
 def test_the_system_message_is_counted() -> None:
-    both = (Message("system", "hello world"), *user("hello world"))
-    assert count_tokens("gpt-4o", both) == 3 + 1 + 2 + 3 + 1 + 2 + 3
+    both = [{"role": "system", "content": "hello world"}, *user("hello world")]
+    assert tokens_of("gpt-4o", both) == 3 + 1 + 2 + 3 + 1 + 2 + 3
 
 
 def test_tokens_are_counted_in_the_models_encoding() -> None:
     # The newer encoding has one token for words that the older one splits.
     text = user("नमस्ते दुनिया " * 50)
-    older, newer = count_tokens("gpt-4", text), count_tokens("gpt-4o", text)
+    older, newer = tokens_of("gpt-4", text), tokens_of("gpt-4o", text)
     assert older is not None
     assert newer is not None
     assert newer < older / 2
 
 
 def test_special_tokens_in_a_table_are_text() -> None:
-    count = count_tokens("gpt-4o", user("<|endoftext|>"))
+    count = tokens_of("gpt-4o", user("<|endoftext|>"))
     assert count is not None
     assert count > 3 + 1 + 1 + 3
 
 
 def test_anthropic_models_use_litellms_tokenizer() -> None:
-    count = count_tokens("claude-opus-4-5", user("hello world"))
+    count = tokens_of("claude-opus-4-5", user("hello world"))
     assert count is not None
     assert 3 + 2 < count < 20
     assert resolve("claude-opus-4-5", None, {}).tokenizer == "anthropic"
@@ -288,7 +288,7 @@ def test_anthropic_models_use_litellms_tokenizer() -> None:
     ],
 )
 def test_without_a_known_tokenizer_tokens_are_not_counted(model: str) -> None:
-    assert count_tokens(model, user("hello world")) is None
+    assert tokens_of(model, user("hello world")) is None
     assert resolve(model, None, {}).tokenizer is None
 
 
@@ -296,7 +296,7 @@ def test_without_the_encoding_file_tokens_are_not_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CUSTOM_TIKTOKEN_CACHE_DIR", str(tmp_path))
-    assert count_tokens("gpt-4o", user("hello world")) is None
+    assert tokens_of("gpt-4o", user("hello world")) is None
 
 
 # No network
@@ -309,8 +309,8 @@ def watch(event, args):
         reached.append(repr(args[1] if event == "socket.connect" else args[0]))
 sys.addaudithook(watch)
 os.environ["LITELLM_DROP_PARAMS"] = "True"
-from pytest_tablebench.models import Message
-from pytest_tablebench.models.litellm_facts import count_tokens, load, resolve
+from pytest_tablebench.models.base import Message, as_openai
+from pytest_tablebench.models.litellm_facts import load, resolve, tokens_of
 from pytest_tablebench.serializers import Image
 providers = [getattr(provider, "value", provider) for provider in load().provider_list]
 names = ["gpt-4o", "meta-llama/Llama-3-8b-chat", "claude-opus-4-5", "command-r", "llama-2-7b"]
@@ -322,7 +322,7 @@ params = {
 asked = 0
 for model in [f"{provider}/{name}" for provider in providers for name in names[:2]] + names:
     resolve(model, None, params)
-    count_tokens(model, (Message("user", "How many?"), Message("user", image)))
+    tokens_of(model, as_openai((Message("user", "How many?"), Message("user", image))))
     asked += 1
 quiet = list(reached)
 try:

@@ -45,11 +45,6 @@ def test_the_name_of_a_script_makes_a_scripted_model(tmp_path: Path, name: str) 
     assert provider.complete(Request("test", (Message("user", "hi"),))).text == "26"
 
 
-def test_a_missing_script_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nothing\.jsonl does not exist"):
-        make_provider(f"tablebench/scripted:{tmp_path / 'nothing.jsonl'}")
-
-
 @pytest.mark.parametrize(
     "name",
     [

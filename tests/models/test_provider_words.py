@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.models._provider_words import (
-    is_account_empty,
-    is_filtered,
-    is_too_long,
-    room_of,
-)
+from pytest_tablebench.errors import CONTENT_FILTER
+from pytest_tablebench.models import _provider_words as words
+from pytest_tablebench.models._provider_words import meaning_of, room_of
 
 TOO_LONG = [
     "prompt is too long: 210000 tokens > 200000 maximum",  # Anthropic
@@ -49,13 +46,13 @@ OTHER = [
 
 @pytest.mark.parametrize("text", TOO_LONG)
 def test_a_prompt_that_is_too_long_is_recognized(text: str) -> None:
-    assert is_too_long(text)
+    assert meaning_of(400, text) == words.TOO_LONG
     assert room_of(text) is None
 
 
 @pytest.mark.parametrize("text", OTHER)
 def test_other_errors_mean_nothing_of_this(text: str) -> None:
-    assert not any(means(text) for means in (is_too_long, is_account_empty, is_filtered))
+    assert meaning_of(400, text) is None
     assert room_of(text) is None
 
 
@@ -90,7 +87,7 @@ def test_the_room_for_a_reply_is_read(text: str, room: int | None) -> None:
     ],
 )
 def test_filters_are_recognized(text: str) -> None:
-    assert is_filtered(text)
+    assert meaning_of(400, text) == CONTENT_FILTER
 
 
 @pytest.mark.parametrize(
@@ -98,4 +95,5 @@ def test_filters_are_recognized(text: str) -> None:
     ["Insufficient credits", "Insufficient Balance", "Your credit balance is too low", "余额不足"],
 )
 def test_an_empty_account_is_recognized(text: str) -> None:
-    assert is_account_empty(text)
+    assert meaning_of(400, text) == words.NO_CREDIT
+    assert meaning_of(429, text) == words.NO_QUOTA

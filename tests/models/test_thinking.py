@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tablebench.executors._wire import read_reply, reply_fields
-from pytest_tablebench.models import Reply, limited
+from pytest_tablebench.executors._wire import reply_fields
+from pytest_tablebench.models import Reply, as_read, limited
 from pytest_tablebench.models.thinking import read_blocks, split_thoughts, thoughts_of
 from pytest_tablebench.store._line import answer_line, read_answer, reply_of
 
@@ -103,7 +103,7 @@ def test_thoughts_in_a_separate_field_and_in_the_text_are_joined() -> None:
     assert (beside.text, beside.thinking, beside.written) == ("Italy", "a", "\n\nItaly")
     both = Reply("<think>b</think>Italy", thinking="a")
     assert (both.text, both.thinking, both.beside) == ("Italy", "a\n\nb", "a")
-    assert both.with_all_text().text == "<think>b</think>Italy"
+    assert as_read(both, "reference").text == "<think>b</think>Italy"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_thoughts_in_a_separate_field_and_in_the_text_are_joined() -> None:
     [Reply("<think>b</think>Italy", thinking="a"), Reply("Italy", thinking="a"), Reply(GPT_OSS)],
 )
 def test_a_reply_is_unchanged_by_wire_and_store(reply: Reply) -> None:
-    assert read_reply(reply_fields(reply)) == reply
+    assert Reply(**reply_fields(reply)) == reply
     line = answer_line("0" * 64, {}, reply)
     stored = reply_of(read_answer(line.rstrip(b"\n")))
     assert (stored.text, stored.thinking, stored.raw) == (reply.text, reply.thinking, reply.raw)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
 from typing import Any
 
 import pytest
 
+from pytest_tablebench.config.papers import PrintedPrompts
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local.providers import (
-    read_settings_fields,
     reference_of,
-    settings_fields,
 )
 from tests.support.toy_bench import CALLED, CONFTEST, SUITE, read_lines
 
@@ -21,6 +21,7 @@ TOGETHER = 8
 PROVIDER = f"""
 import json
 import os
+import pickle
 import threading
 from pathlib import Path
 
@@ -179,8 +180,9 @@ def test_settings_survive_the_way_to_another_process(tmp_path):
         readonly_stores=(tmp_path / "one",),
         command_line_keys=frozenset({"bench_model"}),
         thresholds={"d": 0.5},
+        prompts=PrintedPrompts(tmp_path, {"direct": "{question}"}),
     )
-    assert read_settings_fields(settings_fields(settings)) == settings
+    assert pickle.loads(pickle.dumps(settings)) == settings
 
 
 def made(model: str, settings: Settings) -> None:

@@ -56,16 +56,6 @@ def test_any_reply_is_read_back_equal(tmp_path_factory, reply, prompt, case_id):
     assert content.count(b"\n") == 1
 
 
-def test_truncated_replies_and_refusals_keep_their_finish_reason(tmp_path):
-    with Store.open(tmp_path) as store:
-        for reason in ("length", "content_filter", "refusal", None):
-            store.put(ask(str(reason)), Reply("no", reason))
-        for reason in ("length", "content_filter", "refusal", None):
-            found = store.get(ask(str(reason)).key())
-            assert found is not None
-            assert found.finish_reason == reason
-
-
 def test_every_field_of_a_reply_is_kept(tmp_path):
     reply = Reply(
         "<think>a</think>t", "stop", 11, 7, 0.25, 1.5,

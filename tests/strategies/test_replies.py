@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.models import Reply
-from pytest_tablebench.strategies._icot import MAX_OUTPUT, Interleaved
+from pytest_tablebench.metrics.steps import Execute, Execution
+from pytest_tablebench.models import Reply, as_read
+from pytest_tablebench.strategies import Said
+from pytest_tablebench.strategies._icot import MAX_OUTPUT, ICoT
 from pytest_tablebench.strategies._replies import (
     boxed_answer,
     json_answer,
@@ -19,6 +21,8 @@ from pytest_tablebench.strategies._replies import (
     python_blocks,
     runnable,
 )
+
+from .driving import drive, task, transcript
 
 PIECES = ["```", "python", "json", "CodeExecuteResult", "\n", " ", "boxed", "{", "}", "</think>"]
 PIECES += ['{"answer": ', "1", '"', ",", "[", "]", "\ud800", "import os", "答"]
@@ -79,54 +83,52 @@ def test_boxed_answer(text: str, reference: str, fixed: str) -> None:
 
 
 BLOCK = "```python\nx\n```"
+Outcomes = list[str | Execution | Exception]
 RESULT = "\n```CodeExecuteResult\n{}\n```\n"
 
 
 @pytest.mark.parametrize(
-    ("compat", "program", "answer"),
-    [("reference", "trap\n", ""), ("fixed", None, "Done.")],
+    ("compat", "further", "programs", "answer"),
+    [
+        ("reference", [Execution("ok"), "."], ["x\n", "trap\n"], "."),
+        ("fixed", [], ["x\n"], "Done."),
+    ],
 )
 def test_output_is_searched_for_blocks_by_reference_alone(
-    compat: Compat, program: str | None, answer: str
+    compat: Compat, further: list[str | Execution], programs: list[str], answer: str
 ) -> None:
-    begun = Interleaved(compat).said(BLOCK)
-    assert (begun.program, begun.finished) == ("x\n", False)
-    answered = begun.ran("```python\ntrap\n```").said("Done.")
-    assert answered.program == program
-    assert answered.finished == (program is None)
-    assert answered.programs == (("x\n", "trap\n") if program else ("x\n",))
-    if answer:
-        assert answered.answer == answer
+    outcomes: Outcomes = [BLOCK, Execution("ok", "```python\ntrap\n```"), "Done.", *further]
+    steps, said = drive(ICoT(), task(compat=compat), outcomes)
+    assert [step.program for step in steps if isinstance(step, Execute)] == programs
+    assert said.text == answer
 
 
 def test_fixed_takes_the_first_block_of_each_reply() -> None:
-    first = Interleaved().said(f"a{BLOCK}b{BLOCK}").ran("1")
-    assert first.text == f"a{BLOCK}{RESULT.format(1)}"
-    second = first.said(f"c{BLOCK}d")
-    assert second.text == f"a{BLOCK}{RESULT.format(1)}c{BLOCK}"
-    assert second.programs == ("x\n", "x\n")
-    assert second.ran("2").said("").answer == second.ran("2").text
+    outcomes: Outcomes = [
+        f"a{BLOCK}b{BLOCK}",
+        Execution("ok", "1"),
+        f"c{BLOCK}d",
+        Execution("ok", "2"),
+        "",
+    ]
+    steps, said = drive(ICoT(), task(), outcomes)
+    assert [step.program for step in steps if isinstance(step, Execute)] == ["x\n", "x\n"]
+    assert said.text == f"a{BLOCK}{RESULT.format(1)}c{BLOCK}{RESULT.format(2)}"
 
 
-def test_fixed_knows_the_last_words_without_a_fence() -> None:
-    asked = Interleaved().said(BLOCK).ran("a ``` b")
-    assert asked.said("So a.").answer == "So a."
-    assert asked.said("\\boxed{a}").answer == "a"
+@pytest.mark.parametrize(("last", "answer"), [("So a.", "So a."), ("\\boxed{a}", "a")])
+def test_fixed_knows_the_last_words_without_a_fence(last: str, answer: str) -> None:
+    _, said = drive(ICoT(), task(), [BLOCK, Execution("ok", "a ``` b"), last])
+    assert said.text == answer
 
 
 @pytest.mark.parametrize(
     ("compat", "shown"), [("reference", MAX_OUTPUT + 1), ("fixed", MAX_OUTPUT)]
 )
 def test_only_fixed_cuts_output(compat: Compat, shown: int) -> None:
-    asked = Interleaved(compat).said(BLOCK).ran("x" * (MAX_OUTPUT + 1))
-    assert asked.text == BLOCK + RESULT.format("x" * shown)
-
-
-def test_no_more_programs_than_allowed() -> None:
-    asked = Interleaved(max_programs=1).said(BLOCK).ran("1")
-    last = asked.said(f"again {BLOCK} \\boxed{{7}}")
-    assert (last.finished, last.programs, last.answer) == (True, ("x\n",), "7")
-    assert Interleaved(max_programs=0).said(BLOCK).finished
+    outcomes: Outcomes = [BLOCK, Execution("ok", "x" * (MAX_OUTPUT + 1)), "."]
+    steps, _ = drive(ICoT(), task(compat=compat), outcomes)
+    assert transcript(steps[2])[-1] == ("assistant", BLOCK + RESULT.format("x" * shown))
 
 
 @given(HOSTILE)
@@ -142,17 +144,20 @@ def test_any_reply_is_read(reply: str) -> None:
 
 @given(st.sampled_from(COMPAT_MODES), st.integers(0, 3), st.lists(HOSTILE, min_size=8, max_size=8))
 def test_any_conversation_ends(compat: Compat, most: int, said: list[str]) -> None:
-    conversation = Interleaved(compat, most)
-    steps = iter(said)
-    while not conversation.finished:
-        begun = conversation.text
-        if conversation.program is None:
-            conversation = conversation.said(next(steps))
-        else:
-            conversation = conversation.ran(next(steps))
-            assert conversation.text.startswith(begun)
-    assert len(conversation.programs) <= most
-    assert isinstance(conversation.answer, str)
+    conversation = ICoT().converse(task(compat=compat, params={"max_exec": most}))
+    step, programs = next(conversation), 0
+    outcome: object = None
+    try:
+        for text in said:
+            if isinstance(step, Execute):
+                programs += 1
+                step = conversation.send(Execution("ok", text))
+            else:
+                step = conversation.send(as_read(Reply(text), "reference"))
+    except StopIteration as end:
+        outcome = end.value
+    assert programs <= most
+    assert isinstance(outcome, Said)
 
 
 @pytest.mark.parametrize("piece", ["boxed{", "{", "}", "```", "```python\n", "```json", "</think>"])

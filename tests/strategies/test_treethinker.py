@@ -178,7 +178,7 @@ def test_align_model_asks_which_headers_the_keywords_mean_and_shows_what_is_unde
     keywords = ["South", "April", "total"]
     assert said.facts == {1: {"keywords": keywords, "headers": ["South", "2020 > Q2"]}}
     assert said.parts["keyword_headers"] == 0  # the model's tree lacks South
-    assert "April -> 2020 > Q2" in said.drawn
+    assert "April -> 2020 > Q2\ntotal -> none" in said.drawn
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from itertools import count, zip_longest
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane
 from pytest_tablebench.executors._protocol import Job
 
 REPLY = {"text": "ok", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": 0.25}
@@ -54,12 +54,15 @@ class DispatchSimulation:
         self._numbers = count()
         self._early = early
         lanes = [
-            Lane(f"m{number}", provider, at_once=most)
+            Lane(f"m{number}", None, provider, at_once=most)
             for number, (provider, most) in enumerate(zip_longest(providers, at_once))
         ]
         self.dispatcher = Dispatcher(
             lanes,
-            RunLimits(connections, retries, max_cost, patience),
+            connections,
+            retries,
+            max_cost,
+            patience,
             lambda: self.now,
             self._later,
             self._start,

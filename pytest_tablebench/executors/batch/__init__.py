@@ -6,6 +6,6 @@ store (`_ledger`) lists all submitted requests, so that no run submits a request
 """
 
 from pytest_tablebench.executors.batch._batches import Batches, BatchExecutor
-from pytest_tablebench.executors.batch._ledger import Batch, Ledger
+from pytest_tablebench.executors.batch._ledger import Ledger
 
-__all__ = ["Batch", "BatchExecutor", "Batches", "Ledger"]
+__all__ = ["BatchExecutor", "Batches", "Ledger"]

@@ -11,7 +11,7 @@ import json
 import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,10 @@ REFUSED = frozenset({"auth", "bad_request", "not_found", "rate_limit"})
 """Reasons that exclude that the provider has created the batch."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """The work of one process.
+class BatchProcess:
+    """Collects and submits the batches of one ledger.
 
     Arguments:
-        do: `collect` the answers, or `hand_in` the collected requests.
         store: the folder of the answers.
         lanes: name and address of each model.
         timeout: seconds that one call to a service may take.
@@ -43,23 +41,19 @@ class Order:
         max_cost: US dollars that all batches of the ledger may cost; None: no limit.
     """
 
-    do: str
-    store: str
-    lanes: Sequence[tuple[str, str | None]]
-    timeout: float
-    max_reply: int
-    max_cost: float | None = None
-
-
-class BatchProcess:
-    """Collects and submits the batches of one ledger."""
-
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self.ledger = Ledger(Path(order.store))
+    def __init__(
+        self,
+        store: str,
+        lanes: Sequence[tuple[str, str | None]],
+        timeout: float,
+        max_reply: int,
+        max_cost: float | None = None,
+    ) -> None:
+        self.store, self.max_cost = Path(store), max_cost
+        self.ledger = Ledger(self.store)
         self.services = {
-            (model, written_base(base)): BatchService(model, base, order.timeout, order.max_reply)
-            for model, base in order.lanes
+            (model, written_base(base)): BatchService(model, base, timeout, max_reply)
+            for model, base in lanes
         }
 
     def collect(self) -> None:
@@ -90,7 +84,7 @@ class BatchProcess:
         left = self.ledger.requests(batch)
         failed: dict[str, dict[str, Any]] = {}
         paid = batch
-        with Store.open(Path(self.order.store)) as store:
+        with Store.open(self.store) as store:
             for key, outcome in self._outcomes(state, service):
                 request = left.pop(key, None)
                 if request is None:
@@ -127,7 +121,7 @@ class BatchProcess:
         return problems
 
     def _hand_in_all(self, service: BatchService) -> None:
-        most = self.order.max_cost
+        most = self.max_cost
         spent = sum(batch.committed for batch in self.ledger.batches())
         lines: list[bytes] = []
         waiting: list[Waiting] = []
@@ -248,12 +242,13 @@ def _unanswered(model: str, state: BatchState) -> ModelError:
 
 
 def main() -> int:
-    """Execute one order."""
-    order = Order(**json.loads(sys.stdin.read()))
-    batches = BatchProcess(order)
+    """Execute one order: `collect` the answers, or `hand_in` the collected requests."""
+    order = json.loads(sys.stdin.read())
+    do = order.pop("do")
+    batches = BatchProcess(**order)
     problems: list[TableBenchError] = []
     try:
-        if order.do == "collect":
+        if do == "collect":
             batches.collect()
         else:
             problems += batches.hand_in()

@@ -20,12 +20,12 @@ from pytest_tablebench.executors._wire import (
     not_stored,
     read_error,
     read_execute,
-    read_reply,
     read_request,
 )
 from pytest_tablebench.executors.dask._cluster import Cluster, Task, WorkerHandle
 from pytest_tablebench.executors.local._callers import CallerPool
 from pytest_tablebench.metrics.steps import read_execution
+from pytest_tablebench.models.base import Reply
 from pytest_tablebench.models.litellm_facts import facts_entry
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ class DaskCallers(CallerPool):
         self._why = "none has come"
 
     def start(self) -> None:
-        """Connect to the scheduler, or start a cluster."""
         if self._attending is None:
             self._no_worker_since = self._loop.time()
             self._attending = self._loop.create_task(self._attend())
@@ -106,7 +105,6 @@ class DaskCallers(CallerPool):
             )
 
     async def _serve(self, client: Client, worker: WorkerHandle) -> None:
-        """Use a worker until it is gone."""
         try:
             self._numbers += 1
             name = f"tablebench-{self._cluster.name}-{self._numbers}"
@@ -183,7 +181,6 @@ class DaskCallers(CallerPool):
             self._waiting_tasks[key] = task
 
     def _hand_out(self) -> None:
-        """Send all waiting work to workers that are ready."""
         if self._broken is not None or self._least_busy() is None:
             return
         for job in [job for job in self._waiting if job.losses]:
@@ -238,7 +235,7 @@ class DaskCallers(CallerPool):
         """Store a reply; return fields that report a failure to store it."""
         request = read_request(job.body)
         try:
-            self._listener.store.put(request, read_reply(reply))
+            self._listener.store.put(request, Reply(**reply))
         except StoreError as error:
             return not_stored(error, request)
         return {}

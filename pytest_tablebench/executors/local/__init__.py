@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.executors.local._engine import (
-        BrokerProcess,
-        Engine,
-        EngineConfig,
-        LaneConfig,
-    )
+    from pytest_tablebench.executors._dispatch import Lane
+    from pytest_tablebench.executors.local._engine import BrokerProcess, Engine
     from pytest_tablebench.executors.local._executor import Address, LocalExecutor
     from pytest_tablebench.executors.local.providers import reference_of
 
@@ -23,8 +19,7 @@ __all__ = [
     "Address",
     "BrokerProcess",
     "Engine",
-    "EngineConfig",
-    "LaneConfig",
+    "Lane",
     "LocalExecutor",
     "reference_of",
 ]
@@ -33,7 +28,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_engine": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
+        "_engine": ("BrokerProcess", "Engine", "Lane"),
         "_executor": ("Address", "LocalExecutor"),
         "providers": ("reference_of",),
     },

@@ -45,12 +45,10 @@ class Broadcast:
                 client.send(head, body)
 
     def not_kept(self, why: str) -> None:
-        """Report that an answer could not be stored."""
         self._not_kept.append(why)
         self.note(f"{PROBLEMS} answers", self._not_kept)
 
     def totals(self) -> dict[str, Any]:
-        """Return the calls, tokens and costs so far."""
         dispatcher = self._dispatcher
         return {
             "models": {
@@ -74,7 +72,7 @@ class Broadcast:
 
     def announce_waits(self) -> None:
         """Send the silent providers to all clients if they have changed, with clock times."""
-        waits = [vars(wait) for wait in self._dispatcher.waits()]
+        waits = self._dispatcher.waits()
         if waits == self._waits:
             return
         self._waits = waits

@@ -43,7 +43,6 @@ class CallerProcesses:
                 process.kill()
 
     def alive(self) -> int:
-        """Return the number of processes that have not ended."""
         self._processes = [process for process in self._processes if process.poll() is None]
         return len(self._processes)
 

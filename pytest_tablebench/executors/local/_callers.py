@@ -85,7 +85,6 @@ class CallerPool:
             self._waiting.append(job)
 
     def question(self, name: str, body: bytes, on_answer: OnAnswer) -> None:
-        """Answer a question about a model."""
         if self._broken is not None:
             on_answer({"error": error_fields(self._broken)})
             return

@@ -2,111 +2,37 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import secrets
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors._dispatch import Lane
 from pytest_tablebench.executors._process import ModuleProcess, last_line
 from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
-from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import needs_litellm, refusal_lines
-from pytest_tablebench.models.base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 BROKER = "pytest_tablebench.executors.{}.broker"
 """The broker's module, for `local` or `dask`."""
 
+_USED = (
+    *("connections", "max_cost", "max_reply", "oldest", "patience", "retries", "scheduler"),
+    *("score_there", "timeout", "transport"),
+)
+"""The settings that the broker and the callers use."""
+
 END_S = 5.0
 """Seconds that the broker has to end before it is killed."""
-
-
-@dataclass(frozen=True)
-class LaneConfig:
-    """A model and how it is called.
-
-    Arguments:
-        provider: the provider whose limits it shares.
-        reference: where callers find the maker of a registered provider; None: litellm is used.
-        at_once: the largest number of calls in flight; None: the run's.
-        file: the model's file if the run serves it.
-        asked_as: litellm's name of a model that the run serves.
-    """
-
-    model: str
-    api_base: str | None = field(repr=False)
-    provider: str = field(repr=False)
-    reference: Mapping[str, Any] | None = field(default=None, repr=False)
-    at_once: int | None = None
-    file: str | None = None
-    asked_as: str | None = None
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the values of all fields, in order."""
-        return tuple(vars(self).values())
-
-
-@dataclass(frozen=True)
-class EngineConfig:
-    """The configuration of a run's engine.
-
-    Without `store`, answers are kept for this run only. `eager` starts the callers at once, so
-    that their imports are done before the first call. Otherwise they start with the first call,
-    which may never happen if answers are stored.
-    """
-
-    lanes: Sequence[LaneConfig]
-    connections: int
-    retries: int
-    timeout: float
-    max_cost: float | None
-    patience: float
-    store: Path | None
-    eager: bool = True
-    max_reply: int = MAX_REPLY
-    callers: int | None = None
-    """The number of caller processes; None: by need."""
-    transport: str = "auto"
-    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The run's settings, for the makers of registered providers."""
-    sandbox: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of `Sandbox`, which runs programs."""
-    broker: Literal["local", "dask"] = "local"
-    scheduler: str | None = None
-    """The address of Dask's scheduler."""
-    score_there: bool = False
-    """Run programs and score answers on Dask's workers."""
-
-    @classmethod
-    def of(cls, settings: Settings, lanes: Sequence[LaneConfig], **other: Any) -> EngineConfig:
-        """Return the configuration for a run's settings; `other` are further fields."""
-        return cls(
-            lanes,
-            settings.connections,
-            settings.retries,
-            settings.timeout,
-            settings.max_cost,
-            settings.patience,
-            settings.store_folder(),
-            max_reply=settings.max_reply,
-            callers=settings.callers,
-            transport=settings.transport,
-            broker="dask" if settings.executor == "dask" else "local",
-            scheduler=settings.scheduler,
-            score_there=settings.score_there,
-            settings=settings_fields(settings),
-            **other,
-        )
 
 
 class BrokerProcess:
@@ -160,46 +86,55 @@ class BrokerProcess:
 class Engine:
     """The broker of a run. It starts in the background, because imports take seconds.
 
-    `started` is a broker that was started before the run was known.
+    Without a permanent store, answers are kept for this run only.
+
+    Arguments:
+        settings: of the run.
+        lanes: the models that callers call.
+        eager: whether the callers start at once, so that their imports are done before the first
+            call. Otherwise they start with the first call, which may never happen if answers are
+            stored.
+        started: a broker that was started before the run was known.
     """
 
-    def __init__(self, config: EngineConfig, started: BrokerProcess | None = None) -> None:
-        self.config = config
+    def __init__(
+        self,
+        settings: Settings,
+        lanes: Sequence[Lane],
+        *,
+        eager: bool = True,
+        started: BrokerProcess | None = None,
+    ) -> None:
+        import pickle  # only for the process that starts the engine
+
         sweep()
-        self._temporary = TemporaryFolder() if config.store is None else None
-        store = config.store if self._temporary is None else self._temporary.path
+        store = settings.store_folder()
+        self._temporary = TemporaryFolder() if store is None else None
         self._token = secrets.token_hex(16)
         self._port: int | None = None
         self._failure: str | None = None
         self._executor: LocalExecutor | None = None
-        self._broker = started or BrokerProcess(BROKER.format(config.broker))
+        kind = "dask" if settings.executor == "dask" else "local"
+        self._broker = started or BrokerProcess(BROKER.format(kind))
         self._process = self._broker.process
-        broker_config = {
-            **vars(config),
+        names = [lane.asked_as or lane.model for lane in lanes if lane.reference is None]
+        has_litellm = needs_litellm(names, settings.transport)
+        config = {
+            **{name: getattr(settings, name) for name in _USED},
+            "settings": base64.b64encode(pickle.dumps(settings)).decode("ascii"),
             "token": self._token,
-            "lanes": [vars(lane) for lane in config.lanes],
-            "callers": self._callers() * bool(config.lanes),
-            "callers_given": config.callers,
-            "needs_litellm": self._needs_litellm(),
-            "store": str(store),
+            "lanes": [vars(lane) for lane in lanes],
+            "eager": eager,
+            "callers": callers_of(settings, lanes, needs_litellm=has_litellm),
+            "callers_given": settings.callers,
+            "needs_litellm": has_litellm,
+            "store": str(store if self._temporary is None else self._temporary.path),
+            "sandbox": {
+                "container": settings.sandbox_container,
+                "unsafe": settings.sandbox_unsafe,
+            },
         }
-        self._broker.tell(pack(broker_config))
-
-    def _callers(self) -> int:
-        config = self.config
-        if config.callers is not None:
-            return config.callers
-        # One caller is enough for all connections of a machine without litellm.
-        is_direct = not self._needs_litellm() and all(
-            lane.reference is None for lane in config.lanes
-        )
-        if config.broker == "local" and is_direct:
-            return 1
-        return caller_count(config.connections)
-
-    def _needs_litellm(self) -> bool:
-        lanes = [lane for lane in self.config.lanes if lane.reference is None]
-        return needs_litellm([lane.asked_as or lane.model for lane in lanes], self.config.transport)
+        self._broker.tell(pack(config))
 
     @property
     def address(self) -> Address:
@@ -264,3 +199,16 @@ class Engine:
         self._broker.reap()
         if self._temporary is not None:
             self._temporary.remove()
+
+
+def callers_of(settings: Settings, lanes: Sequence[Lane], *, needs_litellm: bool) -> int:
+    """Return the number of processes that make a run's calls."""
+    if not lanes:
+        return 0
+    if settings.callers is not None:
+        return settings.callers
+    # One caller is enough for all connections of a machine without litellm.
+    is_direct = not needs_litellm and all(lane.reference is None for lane in lanes)
+    if settings.executor != "dask" and is_direct:
+        return 1
+    return caller_count(settings.connections)

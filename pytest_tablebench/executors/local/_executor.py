@@ -17,13 +17,13 @@ from pytest_tablebench.executors._wire import (
     header,
     pack,
     read_error,
-    read_reply,
     read_score,
     request_body,
     to_json,
 )
 from pytest_tablebench.executors.local._local_work import grade_body
 from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
+from pytest_tablebench.models import Reply
 
 SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
@@ -59,7 +59,7 @@ class LocalExecutor:
         self.notes: dict[str, Any] = {}
         """The broker's notes, by name."""
         self.waits: list[dict[str, Any]] = []
-        """Providers that answer nothing at the moment: fields of `Wait`, with clock times."""
+        """Providers that answer nothing at the moment: `Dispatcher.waits`, with clock times."""
         self._lanes = {model: number for number, model in enumerate(lanes)}
         self._socket = socket.socket()
         self._selector = selectors.DefaultSelector()
@@ -200,4 +200,4 @@ def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:
         return read_error(head["error"])
     if "score" in head:
         return read_score(head["score"])
-    return read_reply(head["reply"]) if "reply" in head else read_execution(json.loads(body))
+    return Reply(**head["reply"]) if "reply" in head else read_execution(json.loads(body))

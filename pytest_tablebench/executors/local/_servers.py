@@ -9,9 +9,8 @@ import os
 import secrets
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher
@@ -31,18 +30,12 @@ class Servers:
     A lane is given up if its server does not start, or ends.
 
     Arguments:
-        lanes: the run's lanes as JSON values; those with a `file` have a server.
         call: makes a call to the job's server.
-        dispatcher: fails calls, and gives up lanes.
+        dispatcher: has the lanes, of which those with a `file` have a server.
     """
 
-    def __init__(
-        self,
-        lanes: Sequence[Mapping[str, Any]],
-        call: Callable[[Job], None],
-        dispatcher: Dispatcher,
-    ) -> None:
-        self._lanes = lanes
+    def __init__(self, call: Callable[[Job], None], dispatcher: Dispatcher) -> None:
+        self._lanes = dispatcher.lanes
         self._call = call
         self._dispatcher = dispatcher
         self._servers: dict[str, _ModelServer] = {}
@@ -50,12 +43,12 @@ class Servers:
 
     def call(self, job: Job) -> None:
         """Make a call as soon as its server listens."""
-        file = self._lanes[job.lane].get("file")
+        file = self._lanes[job.lane].file
         if file is None:
             self._call(job)
             return
         if file not in self._servers:
-            name = self._lanes[job.lane]["model"]
+            name = self._lanes[job.lane].model
             self._waiting[file] = []
             self._servers[file] = _ModelServer(file, name, self._changed)
         server = self._servers[file]
@@ -69,14 +62,14 @@ class Servers:
 
     def failure(self, job: Job) -> ModelError | None:
         """Return the error of a call whose server has ended, None for any other call."""
-        server = self._servers.get(self._lanes[job.lane].get("file") or "")
+        server = self._servers.get(self._lanes[job.lane].file or "")
         ended = None if server is None else server.ended
         return None if ended is None else ModelError(ended, reason=ENGINE)
 
     def _changed(self, file: str, ended: str | None) -> None:
         """Handle a server that has started to listen, or has ended for the given reason."""
         for number, lane in enumerate(self._lanes):
-            if ended is not None and lane.get("file") == file:
+            if ended is not None and lane.file == file:
                 self._dispatcher.give_up(number, ended)
         jobs, self._waiting[file] = self._waiting[file], []
         for job in jobs:

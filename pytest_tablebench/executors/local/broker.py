@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
-from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane
 from pytest_tablebench.executors._protocol import Job
 from pytest_tablebench.executors._wire import error_fields, read_error, reply_fields
 from pytest_tablebench.executors.local._broadcast import Broadcast
@@ -38,8 +38,7 @@ class Broker:
         self.token: str = config["token"]
         self.done = asyncio.Event()
         self._loop = loop = asyncio.get_running_loop()
-        oldest = config.get("settings", {}).get("oldest")
-        self.store = Store.open(Path(config["store"]), oldest=oldest)
+        self.store = Store.open(Path(config["store"]), oldest=config.get("oldest"))
         self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
@@ -49,25 +48,18 @@ class Broker:
         self._closing = False
         self.callers = pool(config, self)
         self.dispatcher = Dispatcher(
-            [
-                Lane(
-                    lane["model"],
-                    lane["provider"],
-                    priced=lane.get("reference") is None,
-                    at_once=lane.get("at_once"),
-                )
-                for lane in config["lanes"]
-            ],
-            RunLimits(
-                config["connections"], config["retries"], config["max_cost"], config["patience"]
-            ),
+            [Lane(**lane) for lane in config["lanes"]],
+            config["connections"],
+            config["retries"],
+            config["max_cost"],
+            config["patience"],
             loop.time,
             loop.call_later,
             lambda job: self._servers.call(job),  # noqa: PLW0108 - created below
             self._deliver,
             self._look,
         )
-        self._servers = Servers(config["lanes"], self.callers.call, self.dispatcher)
+        self._servers = Servers(self.callers.call, self.dispatcher)
         self.broadcast = Broadcast(self.dispatcher, loop)
         self._programs = Programs(config.get("sandbox", {}), self.store, self.ran)
         self._runs_programs = not config.get("score_there")

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,8 +34,8 @@ from pytest_tablebench.executors._wire import (
 )
 from pytest_tablebench.executors.local._caller_processes import LITELLM
 from pytest_tablebench.executors.local.providers import CalledProvider
-from pytest_tablebench.models.base import Message, Reply, Request
-from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, resolve
+from pytest_tablebench.models.base import Reply, Request
+from pytest_tablebench.models.litellm_facts import facts_entry, resolve, tokens_of
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.models.ollama import ContextWindow
@@ -141,9 +141,8 @@ class Caller(asyncio.Protocol):
             elif do == "close":
                 self._close()
             else:
-                task = asyncio.create_task(self._answer(head["n"], do, json.loads(body)))
-                self._tasks.add(task)
-                task.add_done_callback(self._ended)
+                answer = asyncio.to_thread(self._look_up, do, json.loads(body))
+                self._start(head["n"], answer, "the facts about a model")
 
     def _find_server(self, lane: int, server: Sequence[str] | None) -> None:
         if server is not None and self._servers.get(lane) != server:
@@ -160,24 +159,29 @@ class Caller(asyncio.Protocol):
         while True:
             number, lane, body = await self._queued.get()
             model = self._models[lane]
-            task = asyncio.create_task(self._call(number, model, body))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+            self._start(number, self._call(model, body), "the call broke off")
             is_direct = isinstance(model, WireModel) and model.direct
             await asyncio.sleep(0 if is_direct else APART_S)
 
-    async def _answer(self, number: int, name: str, question: Mapping[str, Any]) -> None:
-        try:
-            # In a thread, because it may import litellm: calls in flight continue.
-            result = await asyncio.to_thread(self._look_up, name, question)
-            self._send({"n": number, "result": result})
-        except ModelError as error:
-            self._send({"n": number, "error": error_fields(error)})
-        except Exception as error:  # a defect must not keep the run waiting for ever
-            failure = ModelError(f"the facts about a model: {type(error).__name__}", reason="error")
-            self._send({"n": number, "error": error_fields(failure)})
+    def _start(self, number: int, work: Coroutine[Any, Any, dict[str, Any]], defect: str) -> None:
+        """Start a task that reports the outcome of some work."""
 
-    def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
+        async def report() -> None:
+            try:
+                head = await work
+            except ModelError as error:
+                head = {"error": error_fields(error)}
+            except Exception as error:  # a defect must not keep the run waiting for ever
+                failure = ModelError(f"{defect}: {type(error).__name__}", reason="error")
+                head = {"error": error_fields(failure)}
+            self._send({"n": number, **head})
+
+        task = asyncio.create_task(report())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _look_up(self, name: str, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a question in a thread, because it may import litellm: calls continue."""
         if name == "facts":
             resolved = resolve(question["model"], question["api_base"], question["params"])
             window = _window(question["model"], question["api_base"])
@@ -188,45 +192,38 @@ class Caller(asyncio.Protocol):
                     resolved, sent={**resolved.sent, WINDOW: named}, max_input_tokens=limit
                 )
                 if limit is None:  # another run may reach the server
-                    return resolved.to_json()
+                    return {"result": resolved.to_json()}
             facts = resolved.to_json()
             # Stored only to save time: the next run need not wait for litellm to compute its keys.
             if self._store is not None:
                 with contextlib.suppress(StoreError):
                     self._store.put_resolution(facts_entry(question, facts))
-            return facts
-        return [
-            count_tokens(question["model"], (Message("user", text),)) for text in question["texts"]
-        ]
+            return {"result": facts}
+        prompts = ([{"role": "user", "content": text}] for text in question["texts"])
+        return {"result": [tokens_of(question["model"], prompt) for prompt in prompts]}
 
-    async def _call(self, number: int, model: CalledModel, body: bytes) -> None:
+    async def _call(self, model: CalledModel, body: bytes) -> dict[str, Any]:
+        request = read_request(body)
         try:
-            request = read_request(body)
             reply = await _with_room(model, request)
         except ModelError as error:
             if error.refused is not None:
                 name = f"{REFUSALS} {request.model} {error.refused}"
                 self._note(name, [request.model, error.refused, str(error)])
-            self._send({"n": number, "error": error_fields(error)})
-            return
-        except Exception as error:  # a defect must not keep the case waiting for ever
-            failure = ModelError(f"the call broke off: {type(error).__name__}", reason="error")
-            self._send({"n": number, "error": error_fields(failure)})
-            return
-        head: dict[str, Any] = {"n": number, "reply": reply_fields(reply)}
+            raise
+        head: dict[str, Any] = {"reply": reply_fields(reply)}
         if self._store is None:
-            self._send(head)
-            return
+            return head
         try:
             self._store.put(request, reply)
         except StoreError as error:
             head |= not_stored(error, request)
             if error.whole_run:
                 self._unstored.append((request, reply))
-        self._send(head)
         if len(self._store.warnings) > self._sent_warnings:
             self._sent_warnings = len(self._store.warnings)
             self._note(f"{PROBLEMS} {os.getpid()}", self._store.warnings)
+        return head
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib
 import importlib.util
-import json
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.addresses import is_shared
 from pytest_tablebench.config.secrets import keys_in_use, placed_secrets
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError, described
@@ -85,40 +84,6 @@ def reference_of(make: object) -> Reference | None:
     return Reference(module, attribute, conftest, path)
 
 
-_PATHS = frozenset({"store", "baseline", "data", "results"})
-
-
-def settings_fields(settings: Settings) -> dict[str, Any]:
-    """Convert settings to JSON values."""
-    values: dict[str, Any] = json.loads(json.dumps(vars(settings), default=_plain))
-    return values
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, frozenset) else str(value)
-
-
-def _path(text: str) -> Path | str:
-    return text if is_shared(text) else Path(text)  # a shared store is an address
-
-
-def read_settings_fields(values: Mapping[str, Any]) -> Settings:
-    """Decode `settings_fields`."""
-    settings: dict[str, Any] = {}
-    for item in fields(Settings):
-        value = values[item.name]
-        if item.name in _PATHS and value is not None:
-            value = _path(value)
-        elif item.name == "readonly_stores":
-            value = tuple(map(_path, value))
-        elif isinstance(value, list):
-            value = frozenset(value) if item.name == "command_line_keys" else tuple(value)
-        settings[item.name] = value
-    return Settings(**settings)
-
-
 class CalledProvider:
     """A registered provider that answers many requests at once.
 
@@ -128,7 +93,7 @@ class CalledProvider:
     Arguments:
         model: its name.
         reference: the provider's maker.
-        settings: the run's settings as JSON values.
+        settings: the run's settings, pickled, as base64.
         timeout: seconds that a call may take.
         max_reply: bytes of UTF-8 that an answer keeps.
     """
@@ -137,17 +102,20 @@ class CalledProvider:
         self,
         model: str,
         reference: Mapping[str, Any],
-        settings: Mapping[str, Any],
+        settings: str,
         *,
         timeout: float,
         max_reply: int,
     ) -> None:
         self._model = model
         self._reference = Reference(**reference)
-        self._settings = settings
+        import pickle  # most runs have no registered provider
+
+        # Pickled by the pytest process that keeps the run, so it is trusted.
+        self._settings: Settings = pickle.loads(base64.b64decode(settings))  # noqa: S301
         self._timeout = timeout
         self._max_reply = max_reply
-        secrets = placed_secrets(settings.get("api_base"), settings.get("params") or {})
+        secrets = placed_secrets(self._settings.api_base, self._settings.params)
         self._keys = keys_in_use(secrets)
         self._idle: list[Provider] = []
         self._making = threading.Lock()
@@ -191,4 +159,4 @@ class CalledProvider:
             if self._idle:
                 return self._idle.pop()
             make: Callable[..., Provider] = self._reference.find()
-            return make(self._model, read_settings_fields(self._settings))
+            return make(self._model, self._settings)

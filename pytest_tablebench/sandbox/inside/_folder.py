@@ -71,7 +71,8 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths
         *(sysconfig.get_path(name, vars=base) for name in ("stdlib", "platstdlib")),
     ]
     roots = [path for path in _OF_SYSTEM if os.path.isdir(path)]
-    folders = ("/usr/local/lib", *(os.path.join(prefix, "lib") for prefix in _prefixes()))
+    prefixes = sys.base_prefix, sys.base_exec_prefix
+    folders = ("/usr/local/lib", *(os.path.join(prefix, "lib") for prefix in prefixes))
     shared = [
         str(file)
         for folder in dict.fromkeys(folders)
@@ -86,10 +87,6 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths
         if any(hidden_path.startswith(path + os.sep) for path in whole)
     ]
     return ReadablePaths(tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(below)), tuple(libraries))
-
-
-def _prefixes() -> tuple[str, ...]:
-    return sys.base_prefix, sys.base_exec_prefix
 
 
 def _hidden(roots: Sequence[str], standard: Sequence[str]) -> Iterator[str]:

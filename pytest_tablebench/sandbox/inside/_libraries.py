@@ -21,40 +21,24 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIBRARIES", "Installed", "Library", "installed", "only_import"]
+__all__ = ["LIBRARIES", "Installed", "installed", "only_import"]
 
 
-@dataclass(frozen=True)
-class Library:
-    """A distribution that programs may import, with all that it requires.
+LIBRARIES = {
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "matplotlib": "matplotlib.pyplot",
+    "duckdb": "duckdb",
+    "openpyxl": "openpyxl",
+    "beautifulsoup4": "bs4",
+    **dict.fromkeys(("html5lib", "jinja2", "lxml", "scikit-learn", "scipy", "seaborn"), ""),
+    **dict.fromkeys(("statsmodels", "sympy", "tabulate"), ""),
+}
+"""The distributions that programs may import with all that they require, by their names on PyPI.
 
-    Arguments:
-        name: its name on PyPI. One that is not installed is left out.
-        load: the module that is imported once, before any program; empty: on demand.
-    """
-
-    name: str
-    load: str = ""
-
-
-LIBRARIES = (
-    Library("numpy", load="numpy"),
-    Library("pandas", load="pandas"),
-    Library("matplotlib", load="matplotlib.pyplot"),
-    Library("duckdb", load="duckdb"),
-    Library("openpyxl", load="openpyxl"),
-    Library("beautifulsoup4", load="bs4"),
-    Library("html5lib"),
-    Library("jinja2"),
-    Library("lxml"),
-    Library("scikit-learn"),
-    Library("scipy"),
-    Library("seaborn"),
-    Library("statsmodels"),
-    Library("sympy"),
-    Library("tabulate"),
-)
-"""The libraries that programs may import in addition to the standard library."""
+Each with the module that is imported once, before any program, or "". One that is not installed is
+left out.
+"""
 
 _ANY = DistributionFinder.Context()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -74,11 +58,11 @@ class Installed:
     modules: Mapping[str, tuple[str | None, Sequence[str] | None]]
 
 
-def installed(libraries: Iterable[Library] = LIBRARIES) -> Installed:
+def installed(names: Iterable[str] = LIBRARIES) -> Installed:
     """Return the libraries that are installed, with what they require."""
     paths: dict[str, None] = {}
     modules: dict[str, tuple[str | None, Sequence[str] | None]] = {}
-    for package in _required(library.name for library in libraries):
+    for package in _required(names):
         site = os.path.abspath(str(package.locate_file("")))
         for entry in _top_level(package):
             path = os.path.join(site, entry)

@@ -85,7 +85,6 @@ class Template:
         return ended
 
     def close(self) -> None:
-        """End the template, and the program that it has forked."""
         self._line.close()
         os.waitpid(self._process, 0)
 
@@ -108,19 +107,19 @@ class Template:
 
 def _serve(config: Mapping[str, Any], line: socket.socket, parent: int) -> NoReturn:
     """Run the template: load libraries, then serve requests until the line closes."""
-    process = _Process()
+    process, template = _Process(0), os.getpid()
     try:
         end_with_parent(parent)
         parts, base = frozenset(config["parts"]), config["folder"]
         rules = _set_up(config, parts, base)
-        line.sendall(_ANSWER.pack(os.getpid(), False, 0, 0.0))
+        line.sendall(_ANSWER.pack(template, False, 0, 0.0))
         while True:
             request, pipes, _, _ = socket.recv_fds(line, 1, 4)
             if request == _FORK:
-                process = _Process(os.getpid(), os.fork())
+                process = _Process(os.fork())
                 if process.number == 0:
                     folder = os.path.join(base, PROGRAM)
-                    become(folder, parts, rules, tuple(pipes), parent=process.parent)
+                    become(folder, parts, rules, tuple(pipes), parent=template)
                 for number in pipes:
                     os.close(number)
             elif request == _LOOK:
@@ -155,8 +154,7 @@ def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int 
 class _Process:
     """A program's process, as the template sees it."""
 
-    def __init__(self, parent: int = 0, number: int = 0) -> None:
-        self.parent = parent
+    def __init__(self, number: int) -> None:
         self.number = number
         self._ended: Ended | None = None
 
@@ -168,7 +166,6 @@ class _Process:
                 self._ended = Ended(status, used.ru_utime + used.ru_stime)
 
     def end(self) -> None:
-        """Kill the rest of the program, and wait for its end."""
         for kill in (os.killpg, os.kill):
             if kill is os.killpg or self._ended is None:
                 with contextlib.suppress(OSError):
