@@ -88,11 +88,6 @@ def test_each_failure_of_a_gateway_has_its_reason_and_flags(case: str) -> None:
     assert (failure.retryable, failure.whole_run) == ("r" in flags, "w" in flags)
 
 
-def test_an_exhausted_quota_is_not_retried() -> None:
-    failure = failed("check your plan", 429, code="insufficient_quota")
-    assert (failure.reason, failure.retryable, failure.whole_run) == ("rate_limit", False, True)
-
-
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
     ("header", "seconds"),

@@ -20,7 +20,6 @@ import pytest
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Message, Resolution
 from pytest_tablebench.models.litellm_facts import count_tokens, resolve
-from pytest_tablebench.models.litellm_load import load
 from tests.support.calls import QUIETLY, Make, asking
 from tests.support.openai_server import OpenAIServer
 
@@ -357,9 +356,3 @@ def test_dropped_parameters_are_reported_despite_litellms_environment_variable(
     offline: list[Any],
 ) -> None:
     assert offline[3] == [["temperature"], False]
-
-
-def test_litellm_is_configured_after_its_import() -> None:
-    litellm = load()
-    assert litellm.suppress_debug_info is True
-    assert litellm.drop_params is False
