@@ -28,7 +28,6 @@ from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
 from pytest_tablebench.tables.perturbations import GRID
 from tests.support import upstream
-from tests.support.drawn_tables import write_tables
 from tests.support.matrix import FULL, reduced
 from tests.support.ollama_server import OllamaServer
 from tests.support.openai_server import OpenAIServer, text
@@ -316,21 +315,6 @@ def test_the_folder_written_by_new_is_checked_and_run(command: str, checkout: Pa
     )
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert len(records(checkout)) == 4 * 35
-
-
-GENERATED = ["tablebench generate rules tables -o my_dataset", "pytest --bench-data=my_dataset"]
-
-
-def test_the_generated_questions_are_run(checkout: Path) -> None:
-    write_tables(checkout / "tables", 2)
-    made, ran = (
-        run(command, checkout, PYTEST_ADDOPTS=f"{SMALL} --bench-dataset=my_dataset")
-        for command in GENERATED
-    )
-    assert made.returncode == 0, made.stderr
-    assert "my_dataset: 40 questions from 2 tables" in made.stdout
-    assert ran.returncode in {0, 1}, ran.stdout + ran.stderr
-    assert len(records(checkout)) == 1
 
 
 BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit=20 --bench-plan"]

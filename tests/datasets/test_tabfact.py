@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +147,3 @@ def test_a_bad_label_loses_one_statement_only(tmp_path: Path) -> None:
     source = opened(upstream.tabfact(tmp_path, test=test))
     # Ids count positions in the file.
     assert list(source.example_ids(None)) == ["1-1-1", "1-1-3"]
-
-
-def test_of_two_entries_with_one_table_id_the_last_counts(tmp_path: Path) -> None:
-    # Python keeps the last of two equal names in a JSON object.
-    text = json.dumps(upstream.TABFACT_TEST)
-    doubled = text[:-1] + ', "1-2.html.csv": [["other"], [0], ""]}'
-    source = opened(upstream.tabfact(tmp_path, test=doubled))
-    assert list(source.example_ids(None)) == ["1-1-1", "1-1-2", "1-2-1"]
-    assert source.example("1-2-1").question == "other"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -94,13 +93,6 @@ def test_empty_tables_of_scigen_are_left_out_silently(tmp_path: Path) -> None:
     assert ids(source) == ["3", "4"]
     assert not source.problems
     assert table_of(source, "3").rows == ()
-
-
-def test_of_two_equal_keys_of_scigen_the_last_counts(tmp_path: Path) -> None:
-    text = json.dumps({"1": s_row("a")})[:-1] + f', "1": {json.dumps(s_row("b"))}}}'
-    source = opened("scigen", tmp_path, s_files(test=text))
-    assert ids(source) == ["1"]
-    assert source.example("1").question.endswith("kilns of b")
 
 
 def test_unusual_cells_of_qtsumm_are_kept(tmp_path: Path) -> None:
