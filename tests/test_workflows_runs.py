@@ -6,31 +6,20 @@ import csv
 import re
 import shutil
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.github_world import REPOSITORY, ROOT, GitHub, needs_action
+from tests.support.github_world import REPOSITORY, ROOT, GitHub, needs_runner
+from tests.support.github_world import github as github
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import KEY, SUITE
 from tests.support.workflow_runner import Event, run_action, run_workflow
 
 EXAMPLE = ROOT / "docs" / "example-repository"
 
-pytestmark = [
-    needs_action,
-    pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
-]
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[GitHub]:
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    with GitHub(folder).serve() as world:
-        yield world
+pytestmark = needs_runner
 
 
 def right(body: dict[str, Any]) -> Behaviour:

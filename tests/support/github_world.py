@@ -24,6 +24,10 @@ OWN, FORK = 1, 2
 """Ids of the repository and of a fork of it."""
 
 needs_action = pytest.mark.skipif(not ACTION.exists(), reason="no checkout: .github is not there")
+needs_runner = [
+    needs_action,
+    pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
+]
 
 
 @dataclass
@@ -147,6 +151,14 @@ class GitHub:
             server._http.owner = self
             self.url = server.url
             yield self
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[GitHub]:
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    with GitHub(folder).serve() as world:
+        yield world
 
 
 class _Handler(LoopbackHandler):

@@ -47,8 +47,9 @@ class Job:
         self.outputs: dict[str, str] = {}
         self.uploads: dict[str, Path] = {}
         self.limit: int | None = None
-        self.exit_code = self.ran = 0
-        """The exit code is that of the first failed step, else 0."""
+        self.ran = 0
+        self.exit_code = 0
+        """The exit code of the first failed step, else 0."""
         self.log = ""
 
     @property
