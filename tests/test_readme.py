@@ -296,13 +296,6 @@ def test_the_example_folder_of_tables_ends_in_a_verdict(checkout: Path) -> None:
     assert result.state == "holds", result.reason
 
 
-def test_the_example_repository_ends_in_a_verdict(tmp_path: Path) -> None:
-    product = copy(ROOT / "docs/example-repository", tmp_path / "product")
-    done = run("pytest", product)
-    assert done.returncode == 10, done.stdout + done.stderr
-    assert "1 of 3 gates fails." in done.stdout
-
-
 NEW = ["tablebench new mine"]
 
 
@@ -310,11 +303,10 @@ NEW = ["tablebench new mine"]
 def test_the_folder_written_by_new_is_checked_and_run(command: str, checkout: Path) -> None:
     done = run(command, checkout)
     assert done.returncode == 0, done.stderr
-    done = run(
-        "pytest --bench-data=mine", checkout, PYTEST_ADDOPTS=f"{LEAN} -q --bench-dataset=mine"
-    )
+    options = f"{SMALL} --bench-dataset=mine"
+    done = run("pytest --bench-data=mine", checkout, PYTEST_ADDOPTS=options)
     assert done.returncode in {0, 1}, done.stdout + done.stderr
-    assert len(records(checkout)) == 4 * 35
+    assert len(records(checkout)) == 1
 
 
 BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit=20 --bench-plan"]

@@ -152,12 +152,3 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     ]
     dataset = only(tmp_path / "mine")
     assert check_dataset(dataset, tmp_path / "mine").problems == ()
-
-    # All is in the store: the same again costs nothing, and nobody has to say yes.
-    before = server.calls
-    answering[4] = str(tmp_path / "again")
-    assert main(answering) == 0
-    assert server.calls == before
-    for name in ("questions.csv", "review.csv"):
-        again = (tmp_path / "again" / name).read_bytes()
-        assert again == (tmp_path / "mine" / name).read_bytes()
