@@ -170,6 +170,12 @@ SOUND: dict[str, dict[str, str | bytes]] = {
         "questions.csv": "table,question,answer,must,must_not\n"
         "people.csv,What is to be seen?,Two are called Ann.,Ann | two / 2,Bo\n",
     },
+    "a number of rows": question("How many are called Ann?", "2"),
+    "one of two rows": question("How old is Ann of Bern?", "12"),
+    "a greatest value": question("Who is oldest?", "Bo"),
+    "one of two names": question("Is Bo or Ann older?", "Bo"),
+    "a statement": question("Is Bo 41?", "yes"),
+    "a sum": question("How old are all together?", "89"),
 }
 
 
@@ -178,25 +184,7 @@ def test_a_valid_folder_has_no_line_of_output(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_folder(tmp_path / "mine", SOUND[case])
-    assert main(["check", str(tmp_path)]) == 0, capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("How many are called Ann?", "2"),
-        ("How old is Ann of Bern?", "12"),
-        ("Who is oldest?", "Bo"),
-        ("Is Bo or Ann older?", "Bo"),
-        ("Is Bo 41?", "yes"),
-        ("How old are all together?", "89"),
-    ],
-)
-def test_a_valid_question_has_no_line_of_output(
-    text: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_folder(tmp_path / "mine", question(text, answer))
-    code = main(["check", str(tmp_path / "mine")])
+    code = main(["check", str(tmp_path)])
     out = capsys.readouterr().out
     assert code == 0, out
     assert out.startswith("mine: 1 question (1 ")
