@@ -146,10 +146,7 @@ def test_a_long_error_is_read_quickly_and_truncated(message: str) -> None:
     [
         "key {key} is wrong",
         "Incorrect API key provided: {key}.",
-        "header Authorization: Bearer {key}",
         "{{'api_key': '{key}', 'x': 1}}",
-        "see https://me:{key}@example.org/v1",
-        "see https://example.org/v1?key={key}&x=1",
     ],
 )
 @pytest.mark.parametrize(
