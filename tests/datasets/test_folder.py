@@ -223,12 +223,6 @@ def test_a_questions_file_that_links_out_of_the_folder_is_not_read(tmp_path: Pat
     assert "leads out of" in problem
 
 
-def test_an_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
-    questions = "table,question,answer,id\nprices.csv,A?,1,x\nprices.csv,B?,2,x\n"
-    write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions})
-    assert problems(tmp_path) == ["mine/questions.csv, row 3, field 'id': 'x' occurs a second time"]
-
-
 def test_a_row_can_name_metrics_that_use_the_table(tmp_path: Path) -> None:
     questions = (
         "table,question,answer,metric,tags\n"
