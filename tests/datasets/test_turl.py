@@ -244,22 +244,6 @@ def test_a_column_is_never_its_own_demonstration(tmp_path: Path) -> None:
     assert prompt(runner(tmp_path, shots=3), "7-1-1") == prompt(run, "7-1-1")
 
 
-def test_inserting_empty_rows_leaves_the_shared_table_unchanged(tmp_path: Path) -> None:
-    turl(tmp_path / "turl_cta", test=[row()])
-    run = runner(tmp_path, shots=1)
-    texts = []
-    for _ in range(2):
-        for example_id in ("7-1-1", "7-1-2"):
-            case = Case("turl_cta", example_id, "csv", "insert_empty_rows", "m", "id")
-            task = run.renderer.task(case)
-            example, text = task.example, task.prompt
-            assert example.inputs["table"].shape == (5, 2)
-            texts.append(text)
-    assert texts[:2] == texts[2:]
-    unchanged = run.source("turl_cta").example("7-1-1").inputs["table"]
-    assert unchanged.shape == (3, 2)
-
-
 def test_the_assertion_needs_exactly_the_expected_types(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()])
     run = runner(tmp_path, shots=0)
