@@ -99,22 +99,21 @@ class GitHub:
         if method == "GET":
             answer = self.answer(address)
             return (404, {}) if answer is None else (200, answer)
-        issues_path = f"/repos/{REPOSITORY}/issues"
-        if method == "POST" and (pull := re.fullmatch(rf"{issues_path}/(\d+)/comments", address)):
-            return 201, self.comment(int(pull[1]), content["body"])
-        if method == "POST" and address == issues_path:
-            entry = {"number": len(self.issues) + 1, "state": "open"}
-            self.issues.append({**entry, "user": {"login": "github-actions[bot]"}, **content})
-            return 201, self.issues[-1]
-        if issue := re.fullmatch(rf"{issues_path}/(\d+)", address):
-            self.issues[int(issue[1]) - 1].update(content)
-            return 200, self.issues[int(issue[1]) - 1]
-        number = re.fullmatch(rf"{issues_path}/comments/(\d+)", address)
-        assert method == "PATCH", request
-        assert number, request
-        every = [comment for of_pull in self.comments.values() for comment in of_pull]
-        [changed] = [comment for comment in every if comment["id"] == int(number[1])]
-        changed["body"] = content["body"]
+        match method, address.removeprefix(f"/repos/{REPOSITORY}/issues").split("/"):
+            case "POST", [""]:
+                entry = {"number": len(self.issues) + 1, "state": "open"}
+                self.issues.append({**entry, "user": {"login": "github-actions[bot]"}, **content})
+                return 201, self.issues[-1]
+            case "POST", ["", pull, "comments"]:
+                return 201, self.comment(int(pull), content["body"])
+            case "PATCH", ["", "comments", number]:
+                every = [comment for of_pull in self.comments.values() for comment in of_pull]
+                [changed] = [comment for comment in every if comment["id"] == int(number)]
+            case "PATCH", ["", number]:
+                changed = self.issues[int(number) - 1]
+            case _:
+                raise AssertionError(request)
+        changed.update(content)
         return 200, changed
 
     def answer(self, address: str) -> Any:
