@@ -9,7 +9,6 @@ import pytest
 
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.wikipedia import TabFact
-from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream
 
@@ -90,12 +89,6 @@ def test_statements_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.M
 
 
 # Damaged files
-
-
-def test_the_folder_of_tables_is_required(tmp_path: Path) -> None:
-    (upstream.tabfact(tmp_path) / "data/all_csv").rename(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match=r"lacks the folder data/all_csv; .* pull tabfact"):
-        opened(tmp_path)
 
 
 @pytest.mark.parametrize(
