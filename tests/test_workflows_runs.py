@@ -6,32 +6,20 @@ import csv
 import re
 import shutil
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.github_world import REPOSITORY, ROOT, GitHub, needs_action
-from tests.support.job_expressions import condition, evaluate, filled
+from tests.support.github_world import REPOSITORY, ROOT, GitHub, needs_runner
+from tests.support.github_world import github as github
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import KEY, SUITE
 from tests.support.workflow_runner import Event, run_action, run_workflow
 
 EXAMPLE = ROOT / "docs" / "example-repository"
 
-pytestmark = [
-    needs_action,
-    pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
-]
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[GitHub]:
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    with GitHub(folder).serve() as world:
-        yield world
+pytestmark = needs_runner
 
 
 def right(body: dict[str, Any]) -> Behaviour:
@@ -176,51 +164,3 @@ def test_the_parts_of_a_matrix_are_merged_in_the_last_job(github: GitHub, tmp_pa
     workflow.write_text(PARTS.replace(", actions: read", ""), encoding="utf-8")
     with pytest.raises(AssertionError, match="does not grant"):
         run_workflow(github, workflow, tmp_path / "less", product, Event())
-
-
-# The simulated runner: unknown syntax is an error.
-
-SCOPE = {
-    "inputs": {"shards": 2, "name": "a", "none": ""},
-    "github": {"event_name": "push", "event": None},
-    "success": False,
-    "failure": True,
-    "always": True,
-    "cancelled": False,
-}
-
-
-@pytest.mark.parametrize(
-    ("expression", "value"),
-    [
-        ("inputs.shards > 1 && format('{0}/{1}', 3, inputs.shards) || ''", "3/2"),
-        ("inputs.none || inputs.name", "a"),
-        ("inputs.name == 'A'", True),
-        ("inputs['name'] != 'a' || !(inputs.shards >= 3)", True),
-        ("github.event.pull_request.number", None),
-        ("fromJSON('[1,2]')", [1, 2]),
-        ("'it''s'", "it's"),
-    ],
-)
-def test_an_expression_has_githubs_value(expression: str, value: object) -> None:
-    assert evaluate(expression, SCOPE) == value
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "inputs.shard", "vars.x", "hashFiles('x')", "inputs.shards 1", "'a", "inputs.shards +",
-        "success", "1 &&",
-    ],
-)  # fmt: skip
-def test_an_unknown_expression_is_refused(expression: str) -> None:
-    with pytest.raises(AssertionError, match=r"known here|not understood|ends too early"):
-        evaluate(expression, SCOPE)
-
-
-def test_a_condition_requires_success_unless_it_names_a_state() -> None:
-    assert not condition(None, SCOPE)
-    assert not condition("inputs.name == 'a'", SCOPE)
-    assert condition("always() && inputs.name == 'a'", SCOPE)
-    assert condition("${{ !cancelled() && failure() }}", SCOPE)
-    assert filled("x-${{ inputs.shards }}-${{ github.event }}", SCOPE) == "x-2-"

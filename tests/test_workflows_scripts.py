@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.github_world import (
-    ACTION,
-    FORK,
-    ROOT,
-    TOKEN,
-    GitHub,
-    needs_action,
-)
+from tests.support.github_world import ACTION, FORK, ROOT, TOKEN, GitHub, needs_runner
+from tests.support.github_world import github as github
 from tests.support.job_steps import Job
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
@@ -25,9 +17,7 @@ from tests.support.runs import KEY, MODEL, SUITE, Script
 from tests.support.scripts import load_script
 from tests.support.workflow_runner import run_action
 
-pytestmark = needs_action
-
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+pytestmark = needs_runner
 LEXICAL: dict[str, Any] = {
     "model": "tablebench/lexical",
     "datasets": "starter",
@@ -40,14 +30,6 @@ LEXICAL: dict[str, Any] = {
 
 
 # The scripts in a job of another repository
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[GitHub]:
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    with GitHub(folder).serve() as world:
-        yield world
 
 
 def write_checkout(folder: Path) -> Path:
@@ -92,7 +74,6 @@ def messages(job: Job, level: str) -> list[str]:
     return re.findall(rf"^::{level} title=tablebench::(.*)$", job.log, re.MULTILINE)
 
 
-@needs_bash
 def test_a_run_whose_gates_hold_is_the_baseline_of_the_next(
     holding: Job, github: GitHub, workspace: Path, tmp_path: Path
 ) -> None:
@@ -117,7 +98,6 @@ def test_a_run_whose_gates_hold_is_the_baseline_of_the_next(
     assert compared.outputs["verdict"] == "holds"
 
 
-@needs_bash
 @pytest.mark.parametrize("undecided", reduced(["fail", "pass"], "pass"))
 def test_the_caller_decides_whether_an_undecided_gate_fails(
     github: GitHub, workspace: Path, tmp_path: Path, undecided: str
@@ -133,7 +113,6 @@ def test_the_caller_decides_whether_an_undecided_gate_fails(
     assert len(messages(job, "error" if undecided == "fail" else "warning")) == 1
 
 
-@needs_bash
 @pytest.mark.parametrize("undecided", reduced(["fail", "pass"], "pass"))
 def test_a_gate_without_data_gives_no_verdict(
     github: GitHub, workspace: Path, tmp_path: Path, undecided: str
@@ -155,7 +134,6 @@ def test_a_gate_without_data_gives_no_verdict(
     assert held in messages(unanswered, "error")[0]
 
 
-@needs_bash
 def test_a_replay_answers_only_from_the_artifact(
     github: GitHub, workspace: Path, tmp_path: Path
 ) -> None:
@@ -201,7 +179,6 @@ def test_a_replay_answers_only_from_the_artifact(
     assert KEY not in own.log
 
 
-@needs_bash
 def test_a_run_without_gates_gives_no_verdict(
     github: GitHub, workspace: Path, tmp_path: Path
 ) -> None:
@@ -212,7 +189,6 @@ def test_a_run_without_gates_gives_no_verdict(
     assert "no gate was judged" in messages(ungated, "error")[0]
 
 
-@needs_bash
 def test_output_of_the_run_is_no_workflow_command(holding: Job) -> None:
     token = re.search(r"^::stop-commands::([0-9a-f]{32})$", holding.log, re.MULTILINE)
     assert token
@@ -221,7 +197,6 @@ def test_output_of_the_run_is_no_workflow_command(holding: Job) -> None:
     assert "::add-mask::a" not in holding.log.replace(shut, "")
 
 
-@needs_bash
 def test_the_run_cannot_change_later_steps(holding: Job) -> None:
     seen = re.search(r"^seen (.*)$", holding.log, re.MULTILINE)
     assert seen
@@ -234,7 +209,6 @@ def test_the_run_cannot_change_later_steps(holding: Job) -> None:
 HOSTILE = "x\"'; touch pwned; $(touch pwned) `touch pwned` && touch pwned"
 
 
-@needs_bash
 def test_inputs_are_never_shell(github: GitHub, workspace: Path, tmp_path: Path) -> None:
     inputs = ["api_base", "baseline", "branch", "budget", "connections", "datasets", "tests"]
     for name in reduced(inputs, "branch", "budget", "tests"):
@@ -246,7 +220,6 @@ def test_inputs_are_never_shell(github: GitHub, workspace: Path, tmp_path: Path)
     assert not list(tmp_path.rglob("pwned"))
 
 
-@needs_bash
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -289,7 +262,6 @@ def outputs(job: Job) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
-@needs_bash
 def test_only_artifacts_of_the_trusted_branch_are_used(
     github: GitHub, workspace: Path, tmp_path: Path
 ) -> None:
@@ -318,7 +290,6 @@ def test_only_artifacts_of_the_trusted_branch_are_used(
     assert any("nothing to reuse" in text for text in messages(other, "notice"))
 
 
-@needs_bash
 def test_a_baseline_is_from_a_successful_run(
     github: GitHub, workspace: Path, tmp_path: Path
 ) -> None:
@@ -339,7 +310,6 @@ def test_a_baseline_is_from_a_successful_run(
     assert outputs(job)["baseline-id"] == str(successful["id"])
 
 
-@needs_bash
 def test_a_refused_token_is_explained(github: GitHub, workspace: Path, tmp_path: Path) -> None:
     github.refuse = 403
     job = chosen(github, workspace, tmp_path / "job")

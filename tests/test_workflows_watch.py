@@ -6,29 +6,20 @@ import csv
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.github_world import ROOT, GitHub, needs_action
+from tests.support.github_world import ROOT, GitHub, needs_runner
+from tests.support.github_world import github as github
 from tests.support.workflow_runner import Event, WorkflowRun, run_workflow
 
 EXAMPLE = ROOT / "docs" / "example-repository"
 
 pytestmark = [
-    needs_action,
-    pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
+    *needs_runner,
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Iterator[GitHub]:
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    with GitHub(folder).serve() as world:
-        yield world
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -7,13 +7,18 @@ import random
 import pytest
 
 from benchmarks.audit import RANKINGS, calibration, examples_of, measured, wrong_answers
+from pytest_tablebench.datasets import Example
 from tests.support.slices import ROOT, needs_slices
 
 pytestmark = needs_slices("wikitq", "tabfact", "aitqa")
 
 
-def test_an_audit_beats_disagreement() -> None:
-    slices = {name: examples_of(name, ROOT) for name in ("wikitq", "tabfact", "aitqa")}
+@pytest.fixture(scope="module")
+def slices() -> dict[str, list[Example]]:
+    return {name: examples_of(name, ROOT) for name in ("wikitq", "tabfact", "aitqa")}
+
+
+def test_an_audit_beats_disagreement(slices: dict[str, list[Example]]) -> None:
     world = measured(slices, 0)
     figures = dict(zip(RANKINGS, world.rankings, strict=True))
     assert world.wrong >= 40
@@ -22,9 +27,8 @@ def test_an_audit_beats_disagreement() -> None:
     assert audit["precision at 50"] >= plain["precision at 50"]
 
 
-def test_many_wrong_golds_are_suspected() -> None:
+def test_many_wrong_golds_are_suspected(slices: dict[str, list[Example]]) -> None:
     """A seventh of the golds is wrong: estimate and suspicions follow."""
-    slices = {name: examples_of(name, ROOT) for name in ("wikitq", "tabfact", "aitqa")}
     world = measured(slices, 1, share=0.15)
     assert world.injected == pytest.approx(0.15, abs=0.01)
     assert 0.09 <= world.estimated <= 0.18
@@ -34,8 +38,8 @@ def test_many_wrong_golds_are_suspected() -> None:
         assert abs(wrong - suspicion) <= error + 0.25
 
 
-def test_wrong_answers_differ_from_the_gold() -> None:
-    examples = examples_of("wikitq", ROOT)
+def test_wrong_answers_differ_from_the_gold(slices: dict[str, list[Example]]) -> None:
+    examples = slices["wikitq"]
     for example in examples[:30]:
         gold = ", ".join(example.references)
         answers = list(wrong_answers(example, examples, random.Random(1)))

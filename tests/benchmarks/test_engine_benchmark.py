@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 from benchmarks.engine import asked_again, delivered_answers
 from benchmarks.engine_runs import Grid
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_an_answer_counts_as_delivered_unless_it_was_taken_back() -> None:
@@ -35,15 +29,3 @@ def test_a_scaled_grid_has_whole_tables_of_statements() -> None:
     assert Grid(1000, 5, 4).cases == 20_000
     assert Grid(200).times(0.1) == Grid(20)
     assert Grid(200).times(0.001) == Grid(5)
-
-
-def test_an_unknown_part_is_named_with_the_known_ones() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "engin"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 2
-    assert "no such part: engin; there are rouge" in ended.stderr

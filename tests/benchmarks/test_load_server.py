@@ -155,18 +155,3 @@ def test_what_is_no_question_is_refused_and_not_counted(
         sock.sendall(data)
         assert read_reply(sock)[0] == status
     assert server.stats()["requests"] == 0
-
-
-def test_the_digest_tells_prompts_apart() -> None:
-    parts = [{"role": "user", "content": [{"type": "text", "text": "who won?"}]}]
-    digests = [
-        prompt_digest(found)
-        for found in (
-            messages("who won?"),
-            messages("who won? "),
-            [*messages("who won?"), *messages("")],
-            parts,
-        )
-    ]
-    assert len(set(digests)) == len(digests)
-    assert prompt_digest(messages("who won?")) == digests[0]

@@ -10,7 +10,6 @@ import pytest
 
 from pytest_tablebench.config.addresses import address_fault, header_fault, without_credentials
 from pytest_tablebench.config.secrets import (
-    digest,
     keys_in_use,
     placed_secrets,
     redact,
@@ -130,10 +129,6 @@ def test_the_key_of_a_request_differs_by_such_a_value_and_its_line_tells_it():
     lines = [str(describe(request)) for request in (asked, other)]
     assert lines[0] != lines[1]
     assert not [text for text in ("q-one", "q-two", "h-one", "another") if text in "".join(lines)]
-
-
-def test_a_digest_of_a_digest_is_that_digest():
-    assert digest(digest("x")) == digest("x") == hashed("x")
 
 
 def test_what_stands_in_such_a_place_is_taken_out_of_texts():

@@ -114,14 +114,6 @@ def test_an_unknown_model_or_a_wrong_key_stops_the_run(
     assert words in line
 
 
-def test_a_name_it_has_never_heard_is_answered_by_its_first_model(
-    llama: ForeignServer, tmp_path: Path
-) -> None:
-    # So it is with this server: nothing in its reply tells that another model was meant.
-    run = run_pytest(tmp_path, llama.url, *SHORT, model="openai/nosuch")
-    assert [record.outcome for record in run.records.values()] == ["wrong"], run.output
-
-
 def test_a_model_that_takes_too_long(llama: ForeignServer, tmp_path: Path) -> None:
     # The second case waits behind the first, which the server does not give up.
     arguments = ("--bench-param", "max_tokens=2000", "--bench-timeout", "0.2")

@@ -17,7 +17,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers.content import text_of
-from pytest_tablebench.strategies import assemble
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream
 
@@ -270,14 +269,6 @@ def test_operations_are_spelled_by_compat_mode(tmp_path: Path) -> None:
         assert all(line.startswith(" " * 16) and not line[16:].startswith(" ") for line in rest)
     # There is no other difference.
     assert found.reference_instruction.replace("table-", "table_") == found.instruction
-
-
-def test_only_reference_shows_the_reference_instruction() -> None:
-    wanted = PromptParts("ours", "source ", "", reference_instruction="theirs")
-    assert assemble(wanted, compat="fixed") == "ours\nsource \n"
-    assert assemble(wanted, compat="reference") == "theirs\nsource \n"
-    plain = PromptParts("ours", "source ")
-    assert assemble(plain, compat="reference") == "ours\nsource \n"
 
 
 @pytest.mark.parametrize("compat", ["fixed", "reference"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from pytest_tablebench.cli import main
-from tests.support.own_folders import write_folder
+from tests.support.own_folders import workbook, write_folder
+
+Check = Callable[..., tuple[int, list[str]]]
 
 PEOPLE = "name,age,city\nAnn,36,Rome\nBo,41,Oslo\nAnn,12,Bern\n"
 HEAD = "table,question,answer\n"
@@ -25,6 +27,18 @@ def question(text: str, answer: str, more: str = "") -> dict[str, str | bytes]:
 def table(text: str | bytes, name: str = "t.csv") -> dict[str, str | bytes]:
     """Return a folder with one question and this table."""
     return {name: text, "questions.csv": f"{HEAD}{name},Is it so?,yes\n"}
+
+
+@pytest.fixture
+def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
+    """Return a function that checks a folder with these files: exit code and lines of output."""
+
+    def run(files: Mapping[str, str | bytes], *options: str) -> tuple[int, list[str]]:
+        write_folder(tmp_path / "mine", files)
+        code = main(["check", str(tmp_path), *options])
+        return code, capsys.readouterr().out.splitlines()
+
+    return run
 
 
 Q, T = "mine/questions.csv", "mine/t.csv"
@@ -140,15 +154,10 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_each_mistake_has_a_line_of_output(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_mistake_has_a_line_of_output(case: str, check: Check) -> None:
     files, said = BROKEN[case]
-    write_folder(tmp_path / "mine", files)
-    assert main(["check", str(tmp_path)]) == 1
-    *lines, last = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1, lines
-    assert said in lines[0]
+    code, (line, last) = check(files)
+    assert (code, said in line) == (1, True), line
     assert last.startswith("mine: ")
     assert last.endswith(", 1 problem")
 
@@ -170,37 +179,21 @@ SOUND: dict[str, dict[str, str | bytes]] = {
         "questions.csv": "table,question,answer,must,must_not\n"
         "people.csv,What is to be seen?,Two are called Ann.,Ann | two / 2,Bo\n",
     },
+    "a number of rows": question("How many are called Ann?", "2"),
+    "one of two rows": question("How old is Ann of Bern?", "12"),
+    "a greatest value": question("Who is oldest?", "Bo"),
+    "one of two names": question("Is Bo or Ann older?", "Bo"),
+    "a statement": question("Is Bo 41?", "yes"),
+    "a sum": question("How old are all together?", "89"),
 }
 
 
 @pytest.mark.parametrize("case", SOUND)
-def test_a_valid_folder_has_no_line_of_output(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_folder(tmp_path / "mine", SOUND[case])
-    assert main(["check", str(tmp_path)]) == 0, capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("How many are called Ann?", "2"),
-        ("How old is Ann of Bern?", "12"),
-        ("Who is oldest?", "Bo"),
-        ("Is Bo or Ann older?", "Bo"),
-        ("Is Bo 41?", "yes"),
-        ("How old are all together?", "89"),
-    ],
-)
-def test_a_valid_question_has_no_line_of_output(
-    text: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_folder(tmp_path / "mine", question(text, answer))
-    code = main(["check", str(tmp_path / "mine")])
-    out = capsys.readouterr().out
-    assert code == 0, out
-    assert out.startswith("mine: 1 question (1 ")
-    assert out.endswith("), no problem\n")
+def test_a_valid_folder_has_no_line_of_output(case: str, check: Check) -> None:
+    code, [line] = check(SOUND[case])
+    assert code == 0, line
+    assert line.startswith("mine: 1 question (1 ")
+    assert line.endswith("), no problem")
 
 
 def test_the_example_written_by_new_has_no_mistake(
@@ -212,17 +205,10 @@ def test_the_example_written_by_new_has_no_mistake(
     assert capsys.readouterr().out == "mine: 4 questions (2 number, 1 text, 1 list), no problem\n"
 
 
-def test_check_names_the_encoding_of_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_names_the_encoding_of_a_file(check: Check) -> None:
     latin = "name,age\nJosé,3\n".encode("latin-1")
-    files: dict[str, str | bytes] = {
-        "t.csv": latin,
-        "questions.csv": f"{HEAD}t.csv,Who is 3?,José\n",
-    }
-    write_folder(tmp_path / "mine", files)
-    assert main(["check", str(tmp_path)]) == 0
-    assert "mine: t.csv was read as latin-1\n" in capsys.readouterr().out
+    code, lines = check({"t.csv": latin, "questions.csv": f"{HEAD}t.csv,Who is 3?,José\n"})
+    assert (code, lines[0]) == (0, "mine: t.csv was read as latin-1")
 
 
 def test_new_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,9 +225,7 @@ def test_check_refuses_a_folder_without_a_dataset(
     assert "no dataset in" in capsys.readouterr().err
 
 
-def test_fix_corrects_only_unambiguous_mistakes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fix_corrects_only_unambiguous_mistakes(tmp_path: Path, check: Check) -> None:
     questions = (
         "id;table;question;answer\r\n"
         'a;t.csv;"Who\nis 3?";José\r\n'
@@ -251,15 +235,10 @@ def test_fix_corrects_only_unambiguous_mistakes(
         "a;t.csv;How old is José?;3\r\n"
         "b;t.csv;Who is 4?;José\r\n"
     )
-    folder = write_folder(
-        tmp_path / "mine",
-        {
-            "questions.csv": questions,
-            "t.csv": "sep=,\nname,,age,\nJosé,,3,\nAnn,,4,\n".encode("latin-1"),
-        },
-    )
-    assert main(["check", str(tmp_path), "--fix"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    latin = "sep=,\nname,,age,\nJosé,,3,\nAnn,,4,\n".encode("latin-1")
+    code, lines = check({"questions.csv": questions, "t.csv": latin}, "--fix")
+    assert code == 1
+    assert lines == [
         "mine: fixed: questions.csv, row 5: removed, because it repeats row 4",
         "mine: fixed: questions.csv, row 6: id changed to a-2",
         "mine: fixed: questions.csv, row 7: id changed to a-3",
@@ -269,6 +248,7 @@ def test_fix_corrects_only_unambiguous_mistakes(
         "mine/questions.csv, row 8, field 'question': repeats row 4; remove one of them",
         "mine: 5 questions (3 text, 2 number), 1 problem",
     ]
+    folder = tmp_path / "mine"
     assert (folder / "t.csv").read_bytes().decode() == "sep=,\nname,age\nJosé,3\nAnn,4\n"
     # Row numbers are the ids of rows without one, so no line is removed.
     changed = questions.replace(";t.csv;Who is 4?;Ann\r\n" * 2, ";t.csv;Who is 4?;Ann\r\n\r\n")
@@ -278,13 +258,13 @@ def test_fix_corrects_only_unambiguous_mistakes(
     assert (folder / "questions.csv").read_bytes().decode() == changed
 
 
-def test_fix_corrects_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_corrects_json_lines(tmp_path: Path, check: Check) -> None:
     row = '{"question": "Is it so?", "answer": "yes", "id": "x"}\n'
     other = '{"question": "Is it not?", "answer": "no", "id": "x"}\n'
-    folder = write_folder(tmp_path / "mine", {"questions.jsonl": f"{row}{row}{other}no row\n"})
-    assert main(["check", str(tmp_path), "--fix"]) == 1
-    assert "row 4, field 'row': is not JSON" in capsys.readouterr().out
-    text = (folder / "questions.jsonl").read_text("utf-8")
+    code, lines = check({"questions.jsonl": f"{row}{row}{other}no row\n"}, "--fix")
+    assert code == 1
+    assert any("row 4, field 'row': is not JSON" in line for line in lines)
+    text = (tmp_path / "mine/questions.jsonl").read_text("utf-8")
     assert text == f"{row}\n{other.replace('x', 'x-2')}no row\n"
 
 
@@ -315,33 +295,19 @@ TWO_HEADERS = (
     [("H1 2023", "", 0), ("2023 H2", "", 0), ("H3 2023", "", 1), ("n/a", "", 1), ("n/a", "no", 0)],
 )
 def test_an_answer_in_no_cell_is_accepted_if_it_is_meant(
-    answer: str, in_table: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    answer: str, in_table: str, code: int, check: Check
 ) -> None:
     rows = f"table,question,answer,in_table\nt.html,Which half is best?,{answer},{in_table}\n"
-    write_folder(tmp_path / "mine", {"t.html": TWO_HEADERS, "questions.csv": rows})
-    assert main(["check", str(tmp_path / "mine")]) == code, capsys.readouterr().out
+    assert check({"t.html": TWO_HEADERS, "questions.csv": rows})[0] == code
 
 
-def test_a_sheet_that_cannot_be_read_is_not_called_unused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet.title = "A"
-    sheet.append(["n"])
-    sheet.append([1])
-    other = book.create_sheet("B")
-    other.append(["n"])
-    other["A2"] = "=1+1"  # never calculated
-    (tmp_path / "mine").mkdir()
-    book.save(tmp_path / "mine" / "b.xlsx")
-    rows = "table,question,answer\nb.xlsx#A,What is n?,1\nb.xlsx#B,What is n?,2\n"
-    (tmp_path / "mine" / "questions.csv").write_text(rows, encoding="utf-8")
-    assert main(["check", str(tmp_path / "mine")]) == 1
-    out = capsys.readouterr().out
-    assert "never calculated" in out
-    assert "no question names" not in out
+def test_a_sheet_that_cannot_be_read_is_not_called_unused(tmp_path: Path, check: Check) -> None:
+    workbook(tmp_path / "b.xlsx", A=[["n"], [1]], B=[["n"], ["=1+1"]])  # never calculated
+    rows = f"{HEAD}b.xlsx#A,What is n?,1\nb.xlsx#B,What is n?,2\n"
+    code, lines = check({"b.xlsx": (tmp_path / "b.xlsx").read_bytes(), "questions.csv": rows})
+    assert code == 1
+    assert "never calculated" in "".join(lines)
+    assert "no question names" not in "".join(lines)
 
 
 def test_new_from_a_file_of_the_same_folder(

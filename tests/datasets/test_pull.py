@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from pytest_tablebench.datasets.pull import sources
@@ -252,17 +249,6 @@ def test_every_dataset_that_says_pull_can_be_pulled_into_its_folder() -> None:
             [source] = sources([dataset.fetch.removeprefix("tablebench pull ")], UPSTREAM)
             assert sources([dataset.name], UPSTREAM) == (source,)
             assert source.name == dataset.folder
-
-
-# What it costs others
-
-
-def test_nothing_is_loaded_before_it_is_needed() -> None:
-    heavy = ("pooch", "requests", "huggingface_hub", "tqdm", "tenacity", "filelock")
-    code = "import sys, pytest_tablebench.datasets.pull\n"
-    code += f"print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # The progress bar

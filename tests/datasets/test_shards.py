@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.datasets import Example, SourceFacts, shard_numbers, stratum_of
 from pytest_tablebench.datasets._questions import memory_source
-from pytest_tablebench.datasets.case import Case, cross
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.builtins import builtin_registry
@@ -65,12 +65,6 @@ def test_the_parts_together_have_the_cases_of_the_whole_run(draws: dict[str, Any
         for number in (1, 2, 3)
     ]
     assert sum(map(len, tables)) == len(set.union(*tables))
-
-
-def test_a_part_makes_only_its_cases() -> None:
-    cases, ids = cross("d", ["a", "b"], ["csv"], ["none"], ["m"], only={"b"})
-    assert [case.example_id for case in cases] == ["b"]
-    assert len(ids) == 1
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "1.5/3", "1/"])

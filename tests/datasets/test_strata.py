@@ -10,7 +10,6 @@ import pytest
 from pytest_tablebench.datasets import Example, Source, Stratum, sampled_ids, table_question
 from pytest_tablebench.datasets._questions import memory_source
 from pytest_tablebench.datasets._source import draw
-from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream
@@ -113,17 +112,6 @@ def test_a_source_without_strata_loads_its_examples() -> None:
 def test_perturbed_examples_keep_their_tags() -> None:
     [example] = questions(1)
     assert example.with_tables(lambda table: table).tags == {"kind": "0"}
-
-
-def test_the_sample_of_the_embedded_dataset_covers_all_kinds() -> None:
-    source = Starter().open(Path())
-    ids = sampled_ids(source, 60, name="starter")
-    kinds = Counter(source.example(name).tags["kind"] for name in ids)
-    of_all = {source.example(name).tags["kind"] for name in source.example_ids(None)}
-    assert set(kinds) == of_all
-    assert max(kinds.values()) - min(kinds.values()) <= 1
-    tables = Counter(name.rsplit("-", 2)[0] for name in ids)
-    assert set(tables) == {name.rsplit("-", 2)[0] for name in source.example_ids(None)}
 
 
 @pytest.mark.parametrize("name", ["wikitq", "tabfact"])

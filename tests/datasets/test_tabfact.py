@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from pytest_tablebench.datasets import Source
 from pytest_tablebench.datasets.torr.wikipedia import TabFact
-from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from tests.support import upstream
 
@@ -93,12 +91,6 @@ def test_statements_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.M
 # Damaged files
 
 
-def test_the_folder_of_tables_is_required(tmp_path: Path) -> None:
-    (upstream.tabfact(tmp_path) / "data/all_csv").rename(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match=r"lacks the folder data/all_csv; .* pull tabfact"):
-        opened(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("table_id", "entry", "words"),
     [
@@ -148,12 +140,3 @@ def test_a_bad_label_loses_one_statement_only(tmp_path: Path) -> None:
     source = opened(upstream.tabfact(tmp_path, test=test))
     # Ids count positions in the file.
     assert list(source.example_ids(None)) == ["1-1-1", "1-1-3"]
-
-
-def test_of_two_entries_with_one_table_id_the_last_counts(tmp_path: Path) -> None:
-    # Python keeps the last of two equal names in a JSON object.
-    text = json.dumps(upstream.TABFACT_TEST)
-    doubled = text[:-1] + ', "1-2.html.csv": [["other"], [0], ""]}'
-    source = opened(upstream.tabfact(tmp_path, test=doubled))
-    assert list(source.example_ids(None)) == ["1-1-1", "1-1-2", "1-2-1"]
-    assert source.example("1-2-1").question == "other"

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets.case import Case
-from pytest_tablebench.errors import TableError
-from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.serializers import SERIALIZERS
-from pytest_tablebench.tables.perturbations import GRID
 from pytest_tablebench.tables.table import Table
 from tests.support.generation_files import (
     N_KEYS,
-    html,
     ids,
     n_files,
     n_table,
@@ -96,13 +87,6 @@ def test_empty_tables_of_scigen_are_left_out_silently(tmp_path: Path) -> None:
     assert table_of(source, "3").rows == ()
 
 
-def test_of_two_equal_keys_of_scigen_the_last_counts(tmp_path: Path) -> None:
-    text = json.dumps({"1": s_row("a")})[:-1] + f', "1": {json.dumps(s_row("b"))}}}'
-    source = opened("scigen", tmp_path, s_files(test=text))
-    assert ids(source) == ["1"]
-    assert source.example("1").question.endswith("kilns of b")
-
-
 def test_unusual_cells_of_qtsumm_are_kept(tmp_path: Path) -> None:
     table = {
         "header": ["", "Kiln", "Kiln"],
@@ -123,57 +107,3 @@ def test_empty_captions_are_allowed(tmp_path: Path) -> None:
     assert ids(opened("numericnlg", tmp_path, n_files(test=test))) == N_KEYS
     rows = {"1": s_row("a", table_caption="")}
     assert ids(opened("scigen", tmp_path, s_files(test=rows))) == ["1"]
-
-
-RAGGED = [["1", "2", "3"], ["4"]]
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "refused"),
-    [
-        # If a row is too long, json and df have no column for the cell. If a row is too short,
-        # columns cannot be moved, in any of the seven formats.
-        (
-            "numericnlg",
-            RAGGED,
-            {
-                **{(change, form): 1 for change in ("none", "shuffle_rows", "insert_empty_rows")
-                   for form in ("json", "df")},
-                **{(change, form): 1 for change in ("shuffle_cols", "transpose")
-                   for form in SERIALIZERS},
-            },
-        ),
-        # Without rows only csv shows the header. Two empty rows or a transposed header fill the
-        # table again.
-        (
-            "scigen",
-            [],
-            {
-                (change, form): 1
-                for change in ("none", "shuffle_rows", "shuffle_cols")
-                for form in SERIALIZERS
-                if form != "csv"
-            },
-        ),
-    ],
-)  # fmt: skip
-def test_unusable_tables_are_refused_by_format_and_perturbation(
-    tmp_path: Path, name: str, rows: list[list[str]], refused: dict[tuple[str, str], int]
-) -> None:
-    if name == "numericnlg":
-        table = html(["a", "b"], rows)
-        files = n_files(test=[n_table(N_KEYS[0], table_html_clean=table), n_table(N_KEYS[1])])
-        example_id = N_KEYS[0]
-    else:
-        files = s_files(test={"1": s_row("a", table_content_values=repr(rows).replace("]", " ]"))})
-        example_id = "1"
-    opened(name, tmp_path, files)
-    runner = Runner(Settings(data=tmp_path), builtin_registry())
-    found: dict[tuple[str, str], int] = {}
-    for change in GRID:
-        for form in SERIALIZERS:
-            try:
-                runner.renderer.task(Case(name, example_id, form, change, "m", "id"))
-            except TableError:
-                found[change, form] = 1
-    assert found == refused

@@ -396,22 +396,6 @@ def test_the_whole_prompt_equals_the_published_one(tmp_path: Path) -> None:
     assert "output of the last" in lowered
 
 
-def test_only_the_mode_reference_drops_brackets_at_the_end_of_a_question(tmp_path: Path) -> None:
-    written(tmp_path / "tablebench", plain=many(record, question="Which (UN)"))
-    example_id = opened(tmp_path / "tablebench").example_ids(1)[0]
-    assert "Question: Which (UN)\nFinal Answer: " in rendered(tmp_path, example_id, shots=0)
-    text = rendered(tmp_path, example_id, shots=0, compat="reference")
-    assert text.endswith("Question: Which (U\nFinal Answer: ")
-
-
-def test_braces_in_an_answer_format_are_no_fields(tmp_path: Path) -> None:
-    form = "Write {answer_formatter} or {0} or {"
-    rows = [with_formatter(n, answer_formatter=form) for n in range(1, 31)]
-    written(tmp_path / "tablebench", v2=rows)
-    example_id = opened(tmp_path / "tablebench").example_ids(1)[0]
-    assert form in rendered(tmp_path, example_id, shots=0)
-
-
 def test_charts_are_a_separate_dataset_outside_of_torr(tmp_path: Path) -> None:
     row = {
         "id": "c1", "qtype": "Visualization", "qsubtype": "ChartGeneration", "chart_type": "hbar",

@@ -58,12 +58,6 @@ def test_a_file_without_rows_of_the_kind_is_refused(tmp_path: Path) -> None:
         opened(tmp_path, "tablebench_da")
 
 
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
-    (tmp_path / PLAIN).write_bytes(b'{"id": "\xff"}\n')
-    with pytest.raises(DataError, match=r"TableBench\.jsonl: not UTF-8"):
-        opened(tmp_path)
-
-
 LINE = json.dumps(record(2))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench import WrongAnswer, assert_label_f1, score, score_answer
+from pytest_tablebench import WrongAnswer, assert_label_f1, score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import text_key
@@ -48,12 +48,6 @@ def test_every_predicted_type_counts(
 ) -> None:
     expected = {"f1_micro": micro, "f1_macro": macro, "accuracy": accuracy}
     assert parts(prediction, gold) == pytest.approx(expected)
-
-
-def test_only_the_mode_reference_ignores_surplus_types() -> None:
-    types, reply = ["people.person"], "people.person, location.location"
-    assert score_answer("turl_cta", reply, types, compat="reference").value == 1.0
-    assert score_answer("turl_cta", reply, types).value == pytest.approx(2 / 3)
 
 
 def test_a_batch_counts_over_all_columns() -> None:
@@ -130,11 +124,6 @@ def test_an_example_can_be_loaded_before_listing(tmp_path: Path) -> None:
     assert len(source.example_ids(None)) == 10
     with pytest.raises(DataError, match=r"test\.table_col_type\.json: no usable .* '7-9-1'"):
         source.example("7-9-1")
-
-
-def test_only_the_mode_reference_drops_the_last_row(tmp_path: Path) -> None:
-    assert table_of(tmp_path, row()).rows == (("Gull", "Ann"), ("Tern", ""), ("Skua", "Bo"))
-    assert table_of(tmp_path, row(), "reference").rows == (("Gull", "Ann"), ("Tern", ""))
 
 
 def test_the_mode_reference_counts_rows_at_the_ends_of_columns(tmp_path: Path) -> None:
@@ -253,30 +242,6 @@ def test_a_column_is_never_its_own_demonstration(tmp_path: Path) -> None:
         assert {one for one in "abc" if f"\nt.{one}\n" in text} == others
     # Only two other columns exist, so a third demonstration is missing.
     assert prompt(runner(tmp_path, shots=3), "7-1-1") == prompt(run, "7-1-1")
-
-
-def test_inserting_empty_rows_leaves_the_shared_table_unchanged(tmp_path: Path) -> None:
-    turl(tmp_path / "turl_cta", test=[row()])
-    run = runner(tmp_path, shots=1)
-    texts = []
-    for _ in range(2):
-        for example_id in ("7-1-1", "7-1-2"):
-            case = Case("turl_cta", example_id, "csv", "insert_empty_rows", "m", "id")
-            task = run.renderer.task(case)
-            example, text = task.example, task.prompt
-            assert example.inputs["table"].shape == (5, 2)
-            texts.append(text)
-    assert texts[:2] == texts[2:]
-    unchanged = run.source("turl_cta").example("7-1-1").inputs["table"]
-    assert unchanged.shape == (3, 2)
-
-
-def test_the_runner_reads_in_the_compat_mode_of_the_run(tmp_path: Path) -> None:
-    turl(tmp_path / "turl_cta", test=[row()])
-    assert "Skua,Bo" in prompt(runner(tmp_path, shots=0), "7-1-1")
-    text = prompt(runner(tmp_path, shots=0, compat="reference"), "7-1-1")
-    assert "Gull,Ann" in text
-    assert "Skua" not in text
 
 
 def test_the_assertion_needs_exactly_the_expected_types(tmp_path: Path) -> None:

@@ -54,9 +54,22 @@ def test_all_minus_signs_are_equal_and_a_missing_one_differs(n: int, one: str, o
         ("1982--1985", "1982\u20131985"),
         ("May 1\u20134, 2009", "May 1-4, 2009"),
         ("\u2212\u20093\u00a0°C", "- 3 °C"),
+        ("Os\u00adlo\u200e", "Oslo"),
+        ("Van\u00a0Gogh", "Van Gogh"),
+        ("O’Brien", "O'Brien"),
+        ("“Ironic”", '"Ironic"'),
+        ("26–29 March 2009", "March 26-29, 2009"),
+        ("Sunday, 5 May 2013", "Sunday, May 5, 2013"),
+        ("5 May 2013 – 7 June 2013", "May 5, 2013 – June 7, 2013"),
+        ("2013-05-05 – 2013-06-07", "May 5, 2013 – June 7, 2013"),
+        ("Sept 2009", "September 2009"),
+        ("2009-05-xx", "May 2009"),
+        ("2004-05-23, 2005-05-23", "May 23, 2004, May 23, 2005"),
     ],
 )
-def test_dashes_in_text_are_equal(reply: str, reference: str) -> None:
+def test_dashes_quotes_invisible_characters_and_dates_in_text_are_equal(
+    reply: str, reference: str
+) -> None:
     assert right(reply, reference)
 
 
@@ -140,13 +153,6 @@ def test_answers_of_symbols_only_are_compared_unchanged() -> None:
         assert not right("Italy", text)
 
 
-def test_invisible_characters_do_not_matter() -> None:
-    assert right("Os\u00adlo\u200e", "Oslo")
-    assert right("Van\u00a0Gogh", "Van Gogh")
-    assert right("O’Brien", "O'Brien")
-    assert right("“Ironic”", '"Ironic"')
-
-
 # Dates
 
 
@@ -198,22 +204,6 @@ def test_dates_without_a_year_are_compared(day: date) -> None:
         assert right(reply, f"{name} {n}")
     assert not right(day.isoformat(), f"{name} {n}")
     assert not right(f"{name} {n}", f"{name} {n}, {day.year:04}")
-
-
-@pytest.mark.parametrize(
-    ("reply", "reference"),
-    [
-        ("26–29 March 2009", "March 26-29, 2009"),
-        ("Sunday, 5 May 2013", "Sunday, May 5, 2013"),
-        ("5 May 2013 – 7 June 2013", "May 5, 2013 – June 7, 2013"),
-        ("2013-05-05 – 2013-06-07", "May 5, 2013 – June 7, 2013"),
-        ("Sept 2009", "September 2009"),
-        ("2009-05-xx", "May 2009"),
-        ("2004-05-23, 2005-05-23", "May 23, 2004, May 23, 2005"),
-    ],
-)
-def test_dates_inside_an_answer_are_compared(reply: str, reference: str) -> None:
-    assert right(reply, reference)
 
 
 @pytest.mark.parametrize(

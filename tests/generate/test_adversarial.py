@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.llm.proposing import COMPARED, AttackedQuestion, ProposedQuestions
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
-from tests.support.following import expected_steps, pairs_of
+from tests.support.following import expected_steps, pairs_of, priced
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.own_folders import only
 from tests.support.runs import until
@@ -94,17 +94,6 @@ def said(body: dict[str, Any]) -> str:
         (pair,) = json.loads(body["messages"][-2]["content"])["pairs"]
         return pairs(REVISED[pair["question"]])
     return pairs(next(found for kind, found in PROPOSED.items() if kind in asked))
-
-
-def answers(body: dict[str, Any]) -> Behaviour:
-    return text(said(body), usage=(200, 50), model="gpt-4o")
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with OpenAIServer(answers) as found:
-        yield found
 
 
 def command(tmp_path: Path, server: OpenAIServer, *more: str) -> list[str]:
@@ -292,9 +281,9 @@ def test_a_killed_command_goes_on_and_pays_nothing_twice(
         if "write 1 of that kind" in body["messages"][0]["content"] and len(body["messages"]) == 2:
             return text(pairs([("Who is 41?", "Bo")]))
         if len(body["messages"]) == 2 or opened.is_set():
-            return answers(body)
+            return priced(said(body))
         held.set()
-        return replace(answers(body), after=opened, answer=False)
+        return replace(priced(said(body)), after=opened, answer=False)
 
     server.decide = decide
     given = command(tmp_path, server, "--per-table=1", "--subtask=Table_Query", "--yes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset
-from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.openai_server import OpenAIServer
 from tests.support.own_folders import only
 
 WRITER, FIRST, SECOND, THIRD, JUDGE = (f"openai/{name}" for name in ["gpt-4o", "a", "b", "c", "j"])
@@ -72,17 +71,6 @@ def said(body: dict[str, Any]) -> str:
         return f"[Score]: {MARKS[answer]}/100"
     reply = ANSWERS[question][body["model"]]
     return "I do not know." if reply is None else f"So it is.\n[Final Answer]: {reply}"
-
-
-def answers(body: dict[str, Any]) -> Behaviour:
-    return text(said(body), usage=(200, 50), model="gpt-4o")
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with OpenAIServer(answers) as found:
-        yield found
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -152,12 +140,3 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     ]
     dataset = only(tmp_path / "mine")
     assert check_dataset(dataset, tmp_path / "mine").problems == ()
-
-    # All is in the store: the same again costs nothing, and nobody has to say yes.
-    before = server.calls
-    answering[4] = str(tmp_path / "again")
-    assert main(answering) == 0
-    assert server.calls == before
-    for name in ("questions.csv", "review.csv"):
-        again = (tmp_path / "again" / name).read_bytes()
-        assert again == (tmp_path / "mine" / name).read_bytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.llm.prompts import invented, read_table, topics
 from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.tables.table import Table
-from tests.support.openai_server import OpenAIServer, text
+from tests.support.openai_server import OpenAIServer
 from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
@@ -99,13 +98,6 @@ def test_tables_of_a_series_are_about_different_topics_in_the_language_asked_for
     ]
     # A plan expects a table of about the size that is asked for.
     assert all(6 <= len(read_table(step.expected).rows) <= 15 for step in steps)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with OpenAIServer(lambda body: text(said(body), usage=(200, 50), model="gpt-4o")) as found:
-        yield found
 
 
 HOSTILE = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
-from tests.support.openai_server import Behaviour, OpenAIServer, error, text
+from tests.support.following import priced
+from tests.support.openai_server import Behaviour, OpenAIServer, error
 from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
@@ -39,17 +39,6 @@ def said(body: dict[str, Any]) -> str:
     strict = "keep it out" in told
     low = 4 if strict and "sum of all ages" in asked else 5
     return json.dumps({"accuracy": low, "relevance": 5, "coverage": 5})
-
-
-def answers(body: dict[str, Any]) -> Behaviour:
-    return text(said(body), usage=(200, 50), model="gpt-4o")
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with OpenAIServer(answers) as found:
-        yield found
 
 
 def command(tmp_path: Path, server: OpenAIServer, out: str, *more: str) -> list[str]:
@@ -124,7 +113,7 @@ def test_what_a_server_refuses_is_left_out(
             refused.append("system")
             return error(400, "System role not supported")
         body["messages"] *= 2  # the turn of the system stands in that of the user
-        return answers(body)
+        return priced(said(body))
 
     server.decide = refusing
     assert main(command(tmp_path, server, "mine", "--yes", "--bench-param=temperature=0.3")) == 0

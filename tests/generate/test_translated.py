@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of
-from tests.support.openai_server import OpenAIServer, text
+from tests.support.openai_server import OpenAIServer
 from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
@@ -71,13 +70,6 @@ def said(body: dict[str, Any]) -> str:
     question = asked.replace("问题:", "Question: ").rsplit("Question: ", 1)[1]
     answer = json.dumps({"answer": SOLVED[question]}, ensure_ascii=False)
     return f"```json\n{answer}\n```"
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with OpenAIServer(lambda body: text(said(body), usage=(200, 50), model="gpt-4o")) as found:
-        yield found
 
 
 def folder(tmp_path: Path) -> Path:

@@ -88,11 +88,6 @@ def test_each_failure_of_a_gateway_has_its_reason_and_flags(case: str) -> None:
     assert (failure.retryable, failure.whole_run) == ("r" in flags, "w" in flags)
 
 
-def test_an_exhausted_quota_is_not_retried() -> None:
-    failure = failed("check your plan", 429, code="insufficient_quota")
-    assert (failure.reason, failure.retryable, failure.whole_run) == ("rate_limit", False, True)
-
-
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
     ("header", "seconds"),
@@ -151,10 +146,7 @@ def test_a_long_error_is_read_quickly_and_truncated(message: str) -> None:
     [
         "key {key} is wrong",
         "Incorrect API key provided: {key}.",
-        "header Authorization: Bearer {key}",
         "{{'api_key': '{key}', 'x': 1}}",
-        "see https://me:{key}@example.org/v1",
-        "see https://example.org/v1?key={key}&x=1",
     ],
 )
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The built-in lexical model answers from the prompt alone and never fails."""
 
-import subprocess
-import sys
 from itertools import pairwise
 
 import pytest
@@ -127,55 +125,6 @@ def test_in_other_formats_the_answer_is_next_to_the_last_word_of_the_question(se
     assert ask("What is the name Petrel?", serializer=serializer) in following
 
 
-QUESTIONS = [
-    (SHIPS, "What is the Port of Petrel?", "Bergen"),
-    (SHIPS, "What is the Built of Gannet?", "2011"),
-    (SHIPS, "What is the sum of Crew?", "89"),
-    (SHIPS, "Which Ship has the highest Crew?", "Gannet"),
-    (SHIPS, "How many rows have Port equal to Dover?", "2"),
-    (SHIPS, "Which ship sails with the smallest team on board?", "Petrel, Puffin"),
-    (SHIPS, "By how much did the load grow from the oldest ship to the newest?", "2090"),
-    (SHIPS, "True or false: the Port of Puffin is Dover.", "false"),
-    (LAKES, "What is the Country of Mirna?", "Croatia"),
-    (LAKES, "What is the mean of Area (km²)?", "48.37"),
-    (LAKES, "Which lakes are deeper than 100 m?", "Brenta, Solva"),
-    (LAKES, "Which country has the most lakes besides Norway?", "Italy"),
-    (LAKES, "Which Lake has the lowest Depth?", "Tessel"),
-    (LAKES, "What is the combined area of the lakes in Norway?", "176.1"),
-]
-
-
-@pytest.fixture(scope="module")
-def scores():
-    """Return the scores by question over all formats and perturbations."""
-    return [
-        {
-            (serializer, change): float(
-                ask(question, perturb(table, change, seed=0), serializer) == answer
-            )
-            for serializer in FORMATS
-            for change in PERTURBATIONS
-        }
-        for table, question, answer in QUESTIONS
-    ]
-
-
-def test_the_model_is_neither_useless_nor_good_nor_robust(scores):
-    cells = [score for row in scores for score in row.values()]
-    ranges = [max(row.values()) - min(row.values()) for row in scores]
-
-    assert 0.1 < sum(cells) / len(cells) < 0.9
-    assert 0 < sum(ranges) / len(ranges) < 1
-
-    def mean(axis, name):
-        cells = [v for row in scores for key, v in row.items() if key[axis] == name]
-        return sum(cells) / len(cells)
-
-    assert mean(0, "concat") < mean(0, "html")
-    assert mean(1, "transpose") < mean(1, "none")
-    assert mean(1, "insert_empty_rows") == pytest.approx(mean(1, "none"), abs=0.2)
-
-
 def test_a_reply_has_finish_reason_and_token_counts():
     reply = complete(f"Table: {serialize(SHIPS, 'html')}\nQuestion: What is the Port of Petrel?")
 
@@ -211,12 +160,6 @@ def check(reply):
     assert reply.text.strip()
     assert "\n" not in reply.text
     reply.text.encode()
-
-
-@settings(deadline=None, max_examples=draws(300))
-@given(st.text())
-def test_any_text_gets_a_reply(text):
-    check(complete(text))
 
 
 PIECES = [
@@ -282,15 +225,3 @@ def test_model_text_is_not_evaluated(tmp_path):
     check(complete(f'Table: pd.DataFrame({{\n"a": [{call}]}},\nindex=[0])\nQuestion: a?'))
 
     assert not target.exists()
-
-
-def test_importing_the_model_loads_no_heavy_library():
-    script = (
-        "import sys; import pytest_tablebench.models.lexical.model;"
-        "print(sorted({'pandas', 'numpy', 'litellm', 'spacy', 'pytest'} & set(sys.modules)))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-
-    assert run.stdout.strip() == "[]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models import LiteLLMModel, Reply
+from pytest_tablebench.models import Reply
 from pytest_tablebench.models.litellm_model import CALL
 from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, failing, plain
 from tests.support.loop_thread import Blocking, LoopThread
@@ -23,7 +22,6 @@ from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
     completion,
-    drip,
     hang,
     text,
 )
@@ -116,32 +114,6 @@ def test_calls_run_concurrently(
     assert openai_server.max_in_flight == 32
 
 
-def test_a_call_does_not_block_the_event_loop(
-    loop_thread: LoopThread, name: str, openai_server: OpenAIServer
-) -> None:
-    arrived, answer = threading.Event(), threading.Event()
-
-    def decide(_: dict[str, Any]) -> Behaviour:
-        arrived.set()
-        return text("26", after=answer)
-
-    openai_server.decide = decide
-    model = plain(name, openai_server)
-
-    async def one() -> int:
-        return 1
-
-    async def call() -> str:
-        return (await model.acomplete(asking())).text
-
-    asked = asyncio.run_coroutine_threadsafe(call(), loop_thread.loop)
-    assert arrived.wait(GENEROUS_S)
-    assert loop_thread.run(one()) == 1
-    assert not asked.done()
-    answer.set()
-    assert asked.result(GENEROUS_S) == "26"
-
-
 # Cancelled and timed-out calls
 
 
@@ -165,19 +137,6 @@ def test_a_cancelled_call_ends_at_once(
         CALL, GENEROUS_S / 3
     )  # the server hangs, so only the cancellation ends it
     assert openai_server.calls == 1
-
-
-def test_a_timed_out_call_ends_at_once(
-    loop_thread: LoopThread, name: str, openai_server: OpenAIServer
-) -> None:
-    openai_server.always(drip())
-    threads = set(threading.enumerate())
-    failure = failing(Blocking(plain(name, openai_server, timeout=0.2), loop_thread))
-    assert failure.reason == "timeout"
-    assert loop_thread.pending(CALL) == []
-    # Threads of litellm belong to the loop's pool and remain for later calls.
-    left = {t.name for t in set(threading.enumerate()) - threads if t.is_alive()}
-    assert CALL not in left
 
 
 def test_a_call_that_ignores_its_cancellation_does_not_block_the_caller(
@@ -245,17 +204,3 @@ def test_a_missing_litellm_is_named(
         True,
     )
     assert "pip install litellm" in str(failure)
-
-
-def test_the_fields_of_a_model_can_be_written_as_json(name: str) -> None:
-    model = plain(name, "http://127.0.0.1:1/v1", timeout=7)
-    fields = json.loads(json.dumps(dataclasses.asdict(model)))
-    assert fields == {
-        "model": name,
-        "api_base": "http://127.0.0.1:1/v1",
-        "timeout": 7,
-        "max_reply": 1_000_000,
-        "api_key": None,
-        "window": None,
-    }
-    assert LiteLLMModel(**fields) == model

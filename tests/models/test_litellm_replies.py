@@ -93,22 +93,6 @@ def test_a_reply_that_failed_is_not_kept(
     assert not alive
 
 
-BAD: dict[str, Behaviour] = {
-    "nested": nonsense(with_field(b"[" * 100_000 + b"]" * 100_000)),
-    "digits": nonsense(with_field(b"1" * 10_000)),
-    "half a gzip": packed(gzip.compress(ANSWER)[:-12]),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_a_damaged_reply_is_an_error(
-    make: Make, name: str, openai_server: OpenAIServer, kind: str
-) -> None:
-    openai_server.always(BAD[kind])
-    failure = failing(make(name, openai_server))
-    assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
-
-
 NO_HTTP: dict[str, Behaviour] = {
     "short body": raw(HEAD + b"Content-Length: 9999\r\n\r\n" + ANSWER),
     "bad chunk": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + ANSWER),

@@ -71,16 +71,24 @@ def test_an_empty_name_is_refused(name: str) -> None:
 
 LOADED = """
 import json, sys
-import pytest_tablebench.models
+from pathlib import Path
+import pytest_tablebench.datasets.pull
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.models import make_provider
 make_provider("gpt-4o")
+make_provider("tablebench/lexical")
+source = Starter().open(Path("."))
+Starter().prompt(source.example(source.example_ids(1)[0]), lambda table: "")
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def test_importing_models_loads_no_heavy_library(
+def test_models_pulls_and_the_embedded_dataset_load_no_heavy_library(
     run_python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
     loaded = set(json.loads(run_python(LOADED).stdout))
     assert "pytest_tablebench" in loaded
-    assert not loaded & {"litellm", "tenacity", "openai", "httpx", "aiohttp", "pydantic"}
+    assert not loaded & {
+        *("litellm", "tenacity", "openai", "httpx", "aiohttp", "pydantic", "pandas", "numpy"),
+        *("spacy", "pytest", "_pytest", "pooch", "requests", "huggingface_hub", "tqdm", "filelock"),
+    }

@@ -219,20 +219,13 @@ def test_a_duplicate_line_is_refused(script: Path, line: dict[str, str]) -> None
         ScriptedModel.from_file(write(script, line, line))
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, script: Path) -> None:
+    script.write_bytes('{"default": "für"}'.encode("latin-1"))
     with pytest.raises(SettingsError, match=r"nothing\.jsonl does not exist"):
         ScriptedModel.from_file(tmp_path / "nothing.jsonl")
-
-
-def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
-        ScriptedModel.from_file(tmp_path)
-
-
-def test_a_file_that_is_not_utf_8_is_refused(script: Path) -> None:
-    script.write_bytes('{"default": "für"}'.encode("latin-1"))
-    with pytest.raises(SettingsError, match="cannot be read"):
-        ScriptedModel.from_file(script)
+    for path in (tmp_path, script):
+        with pytest.raises(SettingsError, match=f"{path.name} cannot be read"):
+            ScriptedModel.from_file(path)
 
 
 def test_a_script_calls_tools(script: Path) -> None:

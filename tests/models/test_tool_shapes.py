@@ -19,8 +19,9 @@ from pytest_tablebench.strategies import Tools
 from tests.strategies.driving import PEOPLE, task
 from tests.support.calls import QUIETLY, plain
 from tests.support.loop_thread import LoopThread
-from tests.support.openai_server import Behaviour, OpenAIServer, completion
+from tests.support.openai_server import Behaviour, OpenAIServer, completed
 from tests.support.sandboxes import shared_sandbox
+from tests.support.thinking_replies import claude, gemini
 
 pytestmark = [QUIETLY, pytest.mark.usefixtures("provider_keys")]
 
@@ -29,31 +30,12 @@ SIGNATURE = "c2lnbmF0dXJl"
 
 
 def chat(message: dict[str, Any], reason: str) -> Behaviour:
-    body = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", **message}}
-    return Behaviour(completion([body], (70, 30)))
+    return completed(message, usage=(70, 30), finish_reason=reason)
 
 
 def called(number: str, **further: Any) -> dict[str, Any]:
     function = {"name": "query", "arguments": json.dumps(ARGUMENTS)}
     return {"tool_calls": [{"id": number, "type": "function", "function": function}], **further}
-
-
-def anthropic(content: list[dict[str, Any]], reason: str) -> Behaviour:
-    """https://docs.anthropic.com/en/docs/build-with-claude/tool-use"""
-    body = {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
-        "content": content, "stop_reason": reason, "stop_sequence": None,
-        "usage": {"input_tokens": 70, "output_tokens": 30},
-    }  # fmt: skip
-    return Behaviour(json.dumps(body).encode())
-
-
-def gemini(parts: list[dict[str, Any]]) -> Behaviour:
-    """https://ai.google.dev/gemini-api/docs/function-calling"""
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-    usage = {"promptTokenCount": 70, "candidatesTokenCount": 30, "totalTokenCount": 100}
-    body = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2.5-flash"}
-    return Behaviour(json.dumps(body).encode())
 
 
 SHAPES: dict[str, tuple[Behaviour, Behaviour, str]] = {
@@ -73,14 +55,15 @@ SHAPES: dict[str, tuple[Behaviour, Behaviour, str]] = {
         "D681PevKs",
     ),
     "anthropic/claude-sonnet-4-5": (
-        anthropic(
+        claude(
             [
                 {"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE},
                 {"type": "tool_use", "id": "toolu_1", "name": "query", "input": ARGUMENTS},
             ],
             "tool_use",
+            (70, 30),
         ),
-        anthropic([{"type": "text", "text": "41"}], "end_turn"),
+        claude([{"type": "text", "text": "41"}], "end_turn", (70, 30)),
         f'"signature": "{SIGNATURE}"',
     ),
     "gemini/gemini-2.5-flash": (

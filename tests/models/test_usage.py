@@ -143,12 +143,6 @@ def test_an_answer_is_cut_between_characters(text: str, kept: str) -> None:
     assert (reply.finish_reason, reply.prompt_tokens) == ("stop", 7)
 
 
-def test_an_answer_of_a_users_provider_is_truncated() -> None:
-    reply = limited(Reply("x" * 5_000_000), MAX_REPLY)
-    assert (len(reply.text), reply.cut) == (1_000_000, True)
-    assert len(limited(Reply("x" * 5000), 1000).text) == 1000
-
-
 @pytest.mark.parametrize(
     ("returned", "named"),
     [("26", "str"), (None, "NoneType"), (Reply(26), "int")],  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from pytest_tablebench.models import Reply, Request
 from tests.support.both_ways import HOSTED, MESSAGES, Both
 from tests.support.calls import QUIETLY, TESTED_LITELLM
 from tests.support.loop_thread import LoopThread
-from tests.support.matrix import reduced
+from tests.support.matrix import draws, reduced
 from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
@@ -104,7 +104,7 @@ def test_replies_with_an_unusual_value_are_read_as_by_litellm(
     draw = random.Random(0)
     values: list[Any] = [None, 0, -1, 2.5, True, "", "x", [], {}, [None], {"a": None}]
     wrong = []
-    for _ in range(120):
+    for _ in range(draws(240)):
         body = json.loads(text("26", usage=(1000, 100), model="gpt-4o").body)
         place: Any = body
         while True:

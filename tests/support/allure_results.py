@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tablebench.reports.allure import write_allure
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.run_facts import RunFacts
+from tests.support.page_runs import record
 
 RUN = {"model": "m", "start": "2026-01-02T03:04:05+00:00", "status": "complete"}
 STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
@@ -17,27 +18,11 @@ STARTED_MS = 1767323045000  # 2026-01-02T03:04:05Z in milliseconds since 1970
 
 def make(example: str, outcome: Any = "right", config: str = "html/none", **changes: Any) -> Record:
     serializer, perturbation = config.split("/")
-    answered = outcome != "no_answer"
-    facts: dict[str, Any] = {
-        "case_id": f"wikitq/{example}/{serializer}/{perturbation}",
-        "model": "m",
-        "benchmark": "torr",
-        "dataset": "wikitq",
-        "example_id": example,
-        "serializer": serializer,
-        "perturbation": perturbation,
-        "strategy": "direct",
-        "modality": "text",
-        "outcome": outcome,
-        "score": float(outcome == "right") if answered else None,
-        "passed": outcome == "right" if answered else None,
-        "metric": "exact_match" if answered else None,
-        "prediction": ["41"] if answered else None,
-        "raw": "41" if answered else None,
-        "references": ("36",),
-        "reason": None if answered else "timeout",
-    }
-    return Record(**facts | changes)
+    facts: dict[str, Any] = {"example_id": example, "outcome": outcome, "references": ("36",)}
+    facts |= {"serializer": serializer, "perturbation": perturbation}
+    if outcome != "no_answer":
+        facts |= {"prediction": ["41"], "raw": "41"}
+    return record(**facts | changes)
 
 
 def write(folder: Path, records: Sequence[Record], mode: Any = "all", **options: Any) -> None:

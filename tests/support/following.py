@@ -12,8 +12,14 @@ from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running._conversation import follow
 from pytest_tablebench.tables.table import Table
+from tests.support.openai_server import Behaviour, text
 
 Value = TypeVar("Value")
+
+
+def priced(content: str) -> Behaviour:
+    """Return an answer of gpt-4o, whose tokens have a price."""
+    return text(content, usage=(200, 50), model="gpt-4o")
 
 
 def answered(

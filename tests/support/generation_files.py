@@ -129,16 +129,16 @@ def q_files(**changes: Content) -> dict[str, Content]:
     }
 
 
-DATASETS: dict[str, tuple[Any, Callable[..., dict[str, Content]], str]] = {
-    "numericnlg": (NumericNLG(), n_files, N_TEST),
-    "scigen": (SciGen(), s_files, S_TEST),
-    "qtsumm": (QTSumm(), q_files, Q_TEST),
+DATASETS: dict[str, tuple[Any, Callable[..., dict[str, Content]]]] = {
+    "numericnlg": (NumericNLG(), n_files),
+    "scigen": (SciGen(), s_files),
+    "qtsumm": (QTSumm(), q_files),
 }
 every = pytest.mark.parametrize("name", DATASETS)
 
 
 def opened(name: str, folder: Path, files: dict[str, Content] | None = None) -> Source:
-    dataset, make, _ = DATASETS[name]
+    dataset, make = DATASETS[name]
     return dataset.open(write(folder / name, make() if files is None else files))
 
 

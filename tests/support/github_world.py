@@ -24,6 +24,10 @@ OWN, FORK = 1, 2
 """Ids of the repository and of a fork of it."""
 
 needs_action = pytest.mark.skipif(not ACTION.exists(), reason="no checkout: .github is not there")
+needs_runner = [
+    needs_action,
+    pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
+]
 
 
 @dataclass
@@ -95,22 +99,21 @@ class GitHub:
         if method == "GET":
             answer = self.answer(address)
             return (404, {}) if answer is None else (200, answer)
-        issues_path = f"/repos/{REPOSITORY}/issues"
-        if method == "POST" and (pull := re.fullmatch(rf"{issues_path}/(\d+)/comments", address)):
-            return 201, self.comment(int(pull[1]), content["body"])
-        if method == "POST" and address == issues_path:
-            entry = {"number": len(self.issues) + 1, "state": "open"}
-            self.issues.append({**entry, "user": {"login": "github-actions[bot]"}, **content})
-            return 201, self.issues[-1]
-        if issue := re.fullmatch(rf"{issues_path}/(\d+)", address):
-            self.issues[int(issue[1]) - 1].update(content)
-            return 200, self.issues[int(issue[1]) - 1]
-        number = re.fullmatch(rf"{issues_path}/comments/(\d+)", address)
-        assert method == "PATCH", request
-        assert number, request
-        every = [comment for of_pull in self.comments.values() for comment in of_pull]
-        [changed] = [comment for comment in every if comment["id"] == int(number[1])]
-        changed["body"] = content["body"]
+        match method, address.removeprefix(f"/repos/{REPOSITORY}/issues").split("/"):
+            case "POST", [""]:
+                entry = {"number": len(self.issues) + 1, "state": "open"}
+                self.issues.append({**entry, "user": {"login": "github-actions[bot]"}, **content})
+                return 201, self.issues[-1]
+            case "POST", ["", pull, "comments"]:
+                return 201, self.comment(int(pull), content["body"])
+            case "PATCH", ["", "comments", number]:
+                every = [comment for of_pull in self.comments.values() for comment in of_pull]
+                [changed] = [comment for comment in every if comment["id"] == int(number)]
+            case "PATCH", ["", number]:
+                changed = self.issues[int(number) - 1]
+            case _:
+                raise AssertionError(request)
+        changed.update(content)
         return 200, changed
 
     def answer(self, address: str) -> Any:
@@ -147,6 +150,14 @@ class GitHub:
             server._http.owner = self
             self.url = server.url
             yield self
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[GitHub]:
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    with GitHub(folder).serve() as world:
+        yield world
 
 
 class _Handler(LoopbackHandler):

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.claims.summary import summarize
-from pytest_tablebench.results import Record, RunFolder
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
+from tests.support.run_folders import write_run as write_records
 
 FORMATS = ("concat", "csv", "df", "html", "indexed_row_major", "json", "markdown")
 CHANGES = ("insert_empty_rows", "none", "shuffle_cols", "shuffle_rows", "transpose")
@@ -124,28 +124,15 @@ def write_run(
 ) -> Path:
     """Write a run folder; `prompt` is the approximate length of each prompt in characters."""
     kept = list(records)
-    writer = RunFolder(folder)
-    for record in kept:
-        writer.append(record.to_line())
-    writer.write_summary(summarize(kept))
     facts: dict[str, Any] = {
-        "status": "complete",
         "model": kept[0].model if kept else "m",
-        "compat": "fixed",
-        "seed": 0,
-        "strategy": "direct",
-        "modality": "text",
-        "cases_planned": len(kept),
-        "cases_recorded": len(kept),
         "calls_paid": len(kept),
         "store_hits": 0,
         "cost_usd": sum(record.cost_usd or 0 for record in kept) or None,
         "start": "2026-03-01T10:00:00+00:00",
         "end": "2026-03-01T10:21:00+00:00",
-        "versions": {"pytest-tablebench": "0.1.0"},
     }
-    writer.write_run(facts | dict(run or {}))
-    writer.close()
+    write_records(folder, kept, **facts | dict(run or {}))
     if texts:
         _write_texts(folder / TEXTS, kept, prompt)
     return folder

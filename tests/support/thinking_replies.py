@@ -9,32 +9,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.support.openai_server import Behaviour, nonsense
+from tests.support.openai_server import Behaviour, completion, nonsense
 
 THOUGHTS = "The table has two rows. So 5 and no."
 
 
-def _completion(message: dict[str, Any], finish_reason: str, **usage: Any) -> Behaviour:
-    counts = {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37, **usage}
-    body = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": "test-model",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish_reason,
-                "message": {"role": "assistant", **message},
-            }
-        ],
-        "usage": counts,
-    }
-    return nonsense(json.dumps(body).encode())
-
-
-def _reasoning(count: int) -> dict[str, Any]:
-    return {"completion_tokens_details": {"reasoning_tokens": count}}
+def _completion(message: dict[str, Any], finish_reason: str, thought: int) -> Behaviour:
+    choice = {"index": 0, "finish_reason": finish_reason}
+    choice |= {"message": {"role": "assistant", **message}}
+    return nonsense(completion([choice], (7, 30), thought=thought))
 
 
 def openai_shape(style: str, answer: str) -> Behaviour:
@@ -59,7 +42,7 @@ def openai_shape(style: str, answer: str) -> Behaviour:
         },
         "o-series": {"content": answer},
     }
-    return _completion(messages[style], "stop", **_reasoning(20))
+    return _completion(messages[style], "stop", 20)
 
 
 def openai_cut(style: str) -> Behaviour:
@@ -72,7 +55,7 @@ def openai_cut(style: str) -> Behaviour:
         "magistral": {"content": f"[THINK]{THOUGHTS}"},
         "o-series": {"content": ""},
     }
-    return _completion(messages[style], "length", **_reasoning(30))
+    return _completion(messages[style], "length", 30)
 
 
 STYLES = (
@@ -82,45 +65,49 @@ STYLES = (
 CUT_STYLES = ("deepseek-r1", "deepseek api", "vllm parser", "gpt-oss", "magistral", "o-series")
 
 
-def claude_shape(answer: str | None) -> Behaviour:
-    """Return a message of Anthropic's API with a thinking block; None is cut off within it."""
-    thinking = {"type": "thinking", "thinking": THOUGHTS, "signature": "c2ln"}
-    content = [thinking] if answer is None else [thinking, {"type": "text", "text": answer}]
+def claude(
+    content: list[dict[str, Any]], reason: str, tokens: tuple[int, int] = (7, 30)
+) -> Behaviour:
+    """Return a message of Anthropic's API.
+
+    https://docs.anthropic.com/en/docs/build-with-claude/tool-use
+    """
     body = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-sonnet-4-5",
-        "content": content,
-        "stop_reason": "max_tokens" if answer is None else "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 7, "output_tokens": 30},
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": content, "stop_reason": reason, "stop_sequence": None,
+        "usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]},
+    }  # fmt: skip
+    return nonsense(json.dumps(body).encode())
+
+
+def claude_shape(answer: str | None) -> Behaviour:
+    """Return a message with a thinking block; None is cut off within it."""
+    thinking = {"type": "thinking", "thinking": THOUGHTS, "signature": "c2ln"}
+    if answer is None:
+        return claude([thinking], "max_tokens")
+    return claude([thinking, {"type": "text", "text": answer}], "end_turn")
+
+
+def gemini(
+    parts: list[dict[str, Any]], reason: str = "STOP", tokens: tuple[int, ...] = (70, 30)
+) -> Behaviour:
+    """Return a reply of Gemini's API; `tokens` are those of prompt, answer and thoughts.
+
+    https://ai.google.dev/gemini-api/docs/function-calling
+    """
+    content = {"role": "model"} | ({"parts": parts} if parts else {})
+    counts = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+    usage = dict(zip(counts, tokens, strict=False))
+    body = {
+        "candidates": [{"content": content, "finishReason": reason, "index": 0}],
+        "usageMetadata": usage | {"totalTokenCount": sum(tokens)},
+        "modelVersion": "gemini-2.5-flash",
     }
     return nonsense(json.dumps(body).encode())
 
 
 def gemini_shape(answer: str | None) -> Behaviour:
-    """Return a reply of Gemini's API with a thought part; None is cut off within it."""
-    parts = [{"text": THOUGHTS, "thought": True}]
-    if answer is not None:
-        parts.append({"text": answer})
-    content: dict[str, Any] = {"role": "model"}
-    if answer is not None:
-        content["parts"] = parts
-    body = {
-        "candidates": [
-            {
-                "content": content,
-                "finishReason": "MAX_TOKENS" if answer is None else "STOP",
-                "index": 0,
-            }
-        ],
-        "usageMetadata": {
-            "promptTokenCount": 7,
-            "candidatesTokenCount": 3,
-            "thoughtsTokenCount": 20,
-            "totalTokenCount": 30,
-        },
-        "modelVersion": "gemini-2.5-flash",
-    }
-    return nonsense(json.dumps(body).encode())
+    """Return a reply with a thought part; None is cut off within it."""
+    if answer is None:
+        return gemini([], "MAX_TOKENS", (7, 3, 20))
+    return gemini([{"text": THOUGHTS, "thought": True}, {"text": answer}], tokens=(7, 3, 20))

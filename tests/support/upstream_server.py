@@ -96,8 +96,6 @@ class UpstreamServer(LoopbackServer):
     def __init__(self) -> None:
         super().__init__(_Handler)
         self.asked: list[Asked] = []
-        self.holding = threading.Event()
-        """Set when a request is held."""
         self._files: dict[str, bytes] = {}
         self._redirects: dict[str, str] = {}
         self._hub: dict[str, tuple[str | None, dict[str, bytes]]] = {}
@@ -318,7 +316,6 @@ class _Handler(LoopbackHandler):
         self.wfile.write(body[:end])
         self.wfile.flush()
         if fault.hold is not None:
-            self.owner.holding.set()
             self.owner.closing.wait(60)
         return None
 

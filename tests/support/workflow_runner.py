@@ -8,17 +8,19 @@ own actions have doubles that work on folders. An unknown key, expression or act
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.support.github_world import ACTION, FORK, OWN, REPOSITORY, ROOT, TOKEN, GitHub
-from tests.support.job_expressions import condition, filled
-from tests.support.job_steps import Job, Known, Runner, own_path, read_yaml
+from tests.support.job_expressions import Known, condition, filled
+from tests.support.job_steps import Job, Run, inputs_of, own_path, read_yaml
 
-_IGNORED = {"name", "runs-on", "timeout-minutes", "concurrency"}
-"""Keys of a job without effect here; their expressions must still be valid."""
+_KEYS = {
+    *("name", "runs-on", "timeout-minutes", "concurrency", "needs", "if", "strategy"),
+    *("permissions", "outputs", "steps", "env", "uses", "with", "secrets"),
+}
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,6 @@ class Event:
     fork: bool = False
 
     @property
-    def name(self) -> str:
-        return "push" if self.pull is None else "pull_request"
-
-    @property
     def payload(self) -> dict[str, Any]:
         """The used parts of the webhook's payload."""
         if self.pull is None:
@@ -43,14 +41,14 @@ class Event:
 
 
 @dataclass
-class WorkflowRun:
-    """The result of a workflow."""
+class WorkflowRun(Run):
+    """One run of a workflow, and its results."""
 
+    event: Event = Event()
     jobs: dict[str, Job] = field(default_factory=dict)
     """By id; jobs of a called workflow as `caller/id`, jobs of a matrix as `id[1]`."""
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     """Of the called workflows, by job."""
-    artifacts: dict[str, Path] = field(default_factory=dict)
 
     @property
     def log(self) -> str:
@@ -58,8 +56,99 @@ class WorkflowRun:
 
     @property
     def result(self) -> str:
-        results = {job.result for job in self.jobs.values()}
-        return "failure" if "failure" in results else "success"
+        return _result(self.jobs.values())
+
+    def workflow(
+        self,
+        workflow: Mapping[Any, Any],
+        inputs: Mapping[str, Any],
+        secrets: Mapping[str, str],
+        granted: Mapping[str, str] | None,
+        prefix: str,
+    ) -> dict[str, str]:
+        """Run the jobs of a workflow; return its outputs.
+
+        Arguments:
+            workflow: its content.
+            inputs: of a called workflow.
+            secrets: the secrets that it may read.
+            granted: the permissions that it must not exceed.
+            prefix: of its jobs' names.
+        """
+        facts = {
+            "repository": REPOSITORY,
+            "event_name": self.event_name,
+            "event": self.payload,
+            "ref": f"refs/heads/{self.event.branch}",
+            "workflow": "tables",
+        }
+        scope = {"github": facts, "inputs": inputs, "secrets": Known(secrets)}
+        done: dict[str, Any] = {}
+        for name, job in workflow["jobs"].items():
+            assert job.keys() <= _KEYS, f"{name}: {job.keys() - _KEYS}"
+            needs = [job["needs"]] if "needs" in job else []
+            of_job = scope | {"needs": {need: done[need] for need in needs}}
+            success = all(done[need]["result"] == "success" for need in needs)
+            allowed = dict(job.get("permissions", workflow.get("permissions", granted or {})))
+            beyond = {} if granted is None else allowed.items() - granted.items()
+            assert not beyond, f"{prefix}{name}: the caller does not grant {dict(beyond)}"
+            if not condition(job.get("if"), of_job, success=success):
+                self.jobs[prefix + name] = self.machine(prefix + name, skipped=True)
+                done[name] = {"result": "skipped", "outputs": Known()}
+            elif "uses" in job:
+                done[name] = self.called(prefix + name, job, of_job, allowed)
+            else:
+                done[name] = self.job(prefix + name, job, of_job, allowed)
+        # YAML 1.1 reads the key `on` as true.
+        on = workflow[True]
+        declared = on["workflow_call"]["outputs"] if inputs else {}
+        return filled({name: item["value"] for name, item in declared.items()}, {"jobs": done})
+
+    def machine(self, name: str, *, skipped: bool = False) -> Job:
+        folder = self.folder / name.replace("/", "-")
+        return Job(self, folder, folder / "workspace", skipped=skipped)
+
+    def job(
+        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Run a job, or each job of a matrix; return its result and outputs."""
+        axes = filled(job.get("strategy", {}).get("matrix", {}), scope)
+        assert not axes.keys() & {"include", "exclude"}, name
+        jobs, outputs = [], Known()
+        for values in itertools.product(*axes.values()):
+            label = f"{name}[{','.join(map(str, values))}]" if values else name
+            token = f"{TOKEN}-{len(self.github.tokens)}"
+            # A fork's pull request has a read-only token.
+            self.github.tokens[token] = {
+                kind: "read" if self.event.fork else right for kind, right in allowed.items()
+            }
+            inner = scope | {"matrix": dict(zip(axes, values, strict=True))}
+            inner |= {"github": scope["github"] | {"token": token}}
+            filled({key: job.get(key) for key in ("name", "runs-on", "concurrency")}, inner)
+            inner["env"] = filled(job.get("env", {}), inner)
+            self.jobs[label] = machine = self.machine(label)
+            inner |= machine.steps(job["steps"], inner)
+            machine.outputs = filled(job.get("outputs", {}), inner)
+            jobs.append(machine)
+            outputs.update({key: value for key, value in machine.outputs.items() if value})
+        return {"result": _result(jobs), "outputs": outputs}
+
+    def called(
+        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Run a workflow of this repository that a job calls; return its result and outputs."""
+        workflow = read_yaml(ROOT / own_path(job["uses"]))
+        declared = workflow[True]["workflow_call"]
+        inputs = inputs_of(declared["inputs"], filled(job.get("with", {}), scope))
+        for key, item in declared["inputs"].items():
+            kind: Any = {"string": str, "number": (int, float)}[item["type"]]
+            assert isinstance(inputs[key], kind), f"{name}: {key} is no {item['type']}"
+        secrets = filled(job.get("secrets", {}), scope)
+        assert secrets.keys() <= declared["secrets"].keys(), secrets.keys()
+        before = set(self.jobs)
+        self.outputs[name] = self.workflow(workflow, inputs, secrets, allowed, f"{name}/")
+        jobs = [self.jobs[of] for of in self.jobs.keys() - before]
+        return {"result": _result(jobs), "outputs": Known(self.outputs[name])}
 
 
 def run_workflow(
@@ -85,163 +174,15 @@ def run_workflow(
         environment: additional variables of the machines.
         installs: whether the gate installs its package; otherwise it uses this environment.
     """
-    run = WorkflowRun()
-    secret_values = Known({} if event.fork else dict(secrets or {}), "")
-    call = _Call(github, folder, checkout, event, dict(environment or {}), installs, run)
-    call.workflow(read_yaml(path), {}, secret_values, None, "")
-    for name, content in run.artifacts.items():
+    name = "push" if event.pull is None else "pull_request"
+    run = WorkflowRun(
+        github, folder, checkout, environment or {}, name, event.payload, installs, event=event
+    )
+    run.workflow(read_yaml(path), {}, {} if event.fork else secrets or {}, None, "")
+    for artifact, content in run.artifacts.items():
         head = FORK if event.fork else OWN
-        github.add(name, content, branch=event.branch, head=head, conclusion=run.result)
+        github.add(artifact, content, branch=event.branch, head=head, conclusion=run.result)
     return run
-
-
-@dataclass
-class _Call:
-    """One run of a workflow, with the state that its jobs share."""
-
-    github: GitHub
-    folder: Path
-    checkout: Path
-    event: Event
-    environment: dict[str, str]
-    installs: bool
-    run: WorkflowRun
-
-    def workflow(
-        self,
-        workflow: Mapping[Any, Any],
-        inputs: Mapping[str, Any],
-        secrets: Mapping[str, str],
-        granted: Mapping[str, str] | None,
-        prefix: str,
-    ) -> dict[str, str]:
-        """Run the jobs of a workflow; return its outputs.
-
-        Arguments:
-            workflow: its content.
-            inputs: of a called workflow.
-            secrets: the secrets that it may read.
-            granted: the permissions that it must not exceed.
-            prefix: of its jobs' names.
-        """
-        # YAML 1.1 reads the key `on` as true.
-        keys = {"name", True, "permissions", "jobs", "concurrency", "env"}
-        assert workflow.keys() <= keys, workflow.keys() - keys
-        scope: dict[str, Any] = {
-            "github": self.facts(),
-            "inputs": dict(inputs),
-            "secrets": secrets,
-            "env": dict(workflow.get("env", {})),
-        }
-        done: dict[str, Any] = {}
-        for name, job in workflow["jobs"].items():
-            needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
-            assert set(needs) <= done.keys(), f"{name}: its needs come after it"
-            results = {done[need]["result"] for need in needs}
-            of_job = scope | {
-                "needs": {need: done[need] for need in needs},
-                "success": results <= {"success"},
-                "failure": "failure" in results,
-                "always": True,
-                "cancelled": False,
-            }
-            allowed = dict(job.get("permissions", workflow.get("permissions", granted or {})))
-            beyond = {} if granted is None else allowed.items() - granted.items()
-            assert not beyond, f"{prefix}{name}: the caller does not grant {dict(beyond)}"
-            if condition(job.get("if"), of_job):
-                done[name] = self.job(prefix + name, job, of_job, allowed)
-            else:
-                done[name] = {"result": "skipped", "outputs": Known({}, "")}
-                self.run.jobs[prefix + name] = Job("skipped")
-        on = workflow[True]
-        declared = (on.get("workflow_call") or {}) if isinstance(on, Mapping) else {}
-        outputs = scope | {"jobs": done}
-        return {
-            name: filled(item["value"], outputs)
-            for name, item in declared.get("outputs", {}).items()
-        }
-
-    def job(
-        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
-    ) -> dict[str, Any]:
-        """Run a job, or each job of a matrix; return its result and outputs."""
-        for key in _IGNORED & job.keys() - ({"name"} if "strategy" in job else set()):
-            _sound(job[key], scope | {"matrix": Known({}, "")})
-        if "uses" in job:
-            return self.called(name, job, scope, allowed)
-        keys = {*_IGNORED, "needs", "if", "strategy", "permissions", "outputs", "steps", "env"}
-        assert job.keys() <= keys, f"{name}: {job.keys() - keys}"
-        strategy = job.get("strategy", {})
-        assert strategy.keys() <= {"fail-fast", "matrix"}, name
-        axes = _filled(strategy.get("matrix", {}), scope)
-        assert not axes.keys() & {"include", "exclude"}, name
-        results, outputs = set(), Known({}, "")
-        for values in itertools.product(*axes.values()):
-            job_scope = scope | {"matrix": dict(zip(axes, values, strict=True))}
-            label = f"{name}[{','.join(map(str, values))}]" if values else name
-            job_results = self.steps(label, job, job_scope, allowed)
-            self.run.jobs[label] = job_results
-            results.add(job_results.result)
-            outputs.update({key: value for key, value in job_results.outputs.items() if value})
-        return {"result": "failure" if "failure" in results else "success", "outputs": outputs}
-
-    def steps(
-        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
-    ) -> Job:
-        """Run the steps of one job on a clean machine, with its own token."""
-        token = f"{TOKEN}-{len(self.github.tokens)}"
-        # A fork's pull request has a read-only token.
-        self.github.tokens[token] = {
-            kind: "read" if self.event.fork else right for kind, right in allowed.items()
-        }
-        folder = self.folder / name.replace("/", "-")
-        runner = Runner(self.github, folder, self.checkout, folder / "workspace", self.environment)
-        runner.installs, runner.artifacts = self.installs, self.run.artifacts
-        runner.event = self.event.name, self.event.payload
-        job_scope = scope | {"github": scope["github"] | {"token": token}}
-        job_scope["env"] = {**job_scope["env"], **_filled(job.get("env", {}), job_scope)}
-        step_results = runner.steps(job["steps"], job_scope)
-        outputs = _filled(job.get("outputs", {}), job_scope | step_results)
-        return runner.job(outputs)
-
-    def called(
-        self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
-    ) -> dict[str, Any]:
-        """Run a workflow of this repository that a job calls; return its result and outputs."""
-        keys = {"name", "needs", "if", "permissions", "uses", "with", "secrets"}
-        assert job.keys() <= keys, f"{name}: {job.keys() - keys}"
-        workflow = read_yaml(ROOT / own_path(job["uses"]))
-        declared = workflow[True]["workflow_call"]
-        called_inputs, handed = (
-            _filled(job.get("with", {}), scope),
-            _filled(job.get("secrets", {}), scope),
-        )
-        assert called_inputs.keys() <= declared["inputs"].keys(), (
-            called_inputs.keys() - declared["inputs"].keys()
-        )
-        assert handed.keys() <= declared["secrets"].keys(), handed.keys()
-        inputs = {}
-        for key, item in declared["inputs"].items():
-            assert key in called_inputs or not item.get("required"), f"{name}: {key} is required"
-            inputs[key] = called_inputs.get(key, item.get("default"))
-            kind: Any = {"string": str, "number": (int, float), "boolean": bool}[item["type"]]
-            assert isinstance(inputs[key], kind), f"{name}: {key} is no {item['type']}"
-        before = set(self.run.jobs)
-        outputs = self.workflow(workflow, inputs, Known(handed, ""), allowed, f"{name}/")
-        results = {self.run.jobs[of].result for of in self.run.jobs.keys() - before}
-        self.run.outputs[name] = outputs
-        result = "failure" if "failure" in results else "success"
-        return {"result": result, "outputs": Known(outputs, "")}
-
-    def facts(self) -> dict[str, Any]:
-        """The context `github`."""
-        return {
-            "repository": REPOSITORY,
-            "event_name": self.event.name,
-            "event": Known(self.event.payload, None),
-            "ref": f"refs/heads/{self.event.branch}",
-            "workflow": "tables",
-        }
 
 
 def run_action(
@@ -265,25 +206,14 @@ def run_action(
         other_uploads: artifacts by name from other jobs of the same run.
         inputs: the action's, `_` for `-`.
     """
-    runner = Runner(github, folder, workspace, workspace, dict(environment or {}))
-    runner.artifacts = dict(other_uploads or {})
-    runner.limit = steps
+    run = Run(github, folder, workspace, environment or {}, artifacts=dict(other_uploads or {}))
+    job = Job(run, folder, workspace)
+    job.limit = steps
     normalized = {name.replace("_", "-"): value for name, value in inputs.items()}
     facts = {"repository": REPOSITORY, "token": TOKEN}
-    outputs = runner.composite(ACTION, normalized, {"github": facts, "env": {}})
-    runner.artifacts = {
-        name: path for name, path in runner.artifacts.items() if name not in (other_uploads or {})
-    }
-    return runner.job(outputs)
+    job.outputs = job.composite(ACTION, normalized, {"github": facts, "env": {}})
+    return job
 
 
-def _filled(values: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: filled(value, scope) for key, value in values.items()}
-
-
-def _sound(value: Any, scope: Mapping[str, Any]) -> None:
-    """Fill in every text, to find errors."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    for part in value if isinstance(value, list) else [value]:
-        filled(part, scope)
+def _result(jobs: Iterable[Job]) -> str:
+    return "failure" if any(job.exit_code for job in jobs) else "success"
