@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,27 +13,70 @@ from pytest_tablebench.config.compat import Compat
 
 Verdict = Literal["true", "false", "unreadable", "no_output", "unscorable"]
 
-_LONGEST = 200_000
-"""Characters of the longest text that is parsed; Python takes half a kilobyte for each."""
-_LITERAL = re.compile(
-    r"(?:[][()\s,0-9+-]|\.(?!\.)|(?<=[0-9.])[eE](?=[-+0-9])|\b(?:True|False)\b)+", re.ASCII
+_PIECE = re.compile(
+    r"""\s*+(?:(?P<mark>[\[\](),])
+    |(?P<truth>True|False)(?!\w)|(?P<nan>nan)(?!\w)
+    |(?P<whole>[-+]?(?:0++|[1-9][0-9]*+))(?![\w.])
+    |(?P<number>[-+]?(?:(?:[0-9]++\.[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+
+        |[0-9]++[eE][-+]?[0-9]++))(?![\w.]))""",
+    re.VERBOSE,
 )
-_NAN = re.compile(r"(?<![])])\bnan\b\s*(?:,|(?=[])])|$)")
+_CLOSES = {"]": "[", ")": "("}
 _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
-def read_values(text: str) -> Any:
+def read_values(text: str, *, nan: bool = False) -> Any:
     """Parse numbers, and nested lists and tuples of them, as Python writes them.
 
-    Raises `ValueError` for any other text, and for a very long or deeply nested one.
+    `nan`: whether `nan` is a number. Raises `ValueError` for any other text. Nothing is evaluated,
+    and nesting uses no stack.
     """
+    # Not by `ast.literal_eval`, which takes half a kilobyte of memory for each character.
     text = text.strip()
-    if len(text) > _LONGEST or not _LITERAL.fullmatch(text):
-        raise ValueError("neither a number nor a list of numbers")
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, MemoryError, RecursionError) as error:
-        raise ValueError(str(error) or "nested too deep") from None
+    # Open lists, each with its bracket, its values and its number of commas.
+    opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
+    position, expects_value = 0, True
+    while position < len(text):
+        piece = _PIECE.match(text, position)
+        if piece is None:
+            raise ValueError(f"no number and no list of numbers at {position}")
+        position = piece.end()
+        mark = piece["mark"] or ""
+        if piece["nan"] and not nan:
+            raise ValueError(f"no number at {position}")
+        bracket, values, commas = opened[-1]
+        if mark == "," and not expects_value:
+            opened[-1] = (bracket, values, commas + 1)
+            expects_value = True
+        elif (
+            mark in _CLOSES
+            and bracket == _CLOSES[mark]
+            and (not expects_value or commas == len(values))
+        ):
+            opened.pop()
+            alone = bracket == "(" and len(values) == 1 and not commas
+            whole = tuple(values) if bracket == "(" else values
+            opened[-1][1].append(values[0] if alone else whole)
+            expects_value = False
+        elif mark in ("[", "(") and expects_value:
+            opened.append((mark, [], 0))
+        elif not mark and expects_value:
+            values.append(_value(piece))
+            expects_value = False
+        else:
+            raise ValueError(f"{mark or 'a number'} has no place at {position}")
+    bracket, values, commas = opened[-1]
+    if bracket or not values:
+        raise ValueError("a list has no end")
+    return tuple(values) if commas else values[0]
+
+
+def _value(piece: re.Match[str]) -> int | float | bool:
+    if piece["truth"]:
+        return piece["truth"] == "True"
+    if piece["nan"]:
+        return math.nan
+    return int(piece["whole"]) if piece["whole"] else float(piece["number"])
 
 
 def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
@@ -104,12 +147,11 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
     The reference is a list or its text. The verdict is `unscorable` if it cannot be read: two
     references of RealHiTBench contain `masked`.
     """
-    written = str(reference)
     try:
-        if isinstance(reference, str):
-            reference = read_values(_NAN.sub("", reference))
-        expected = _series(reference)
-        pies = _pies([value for line in expected for value in line], written) if shares else []
+        values = read_values(reference, nan=True) if isinstance(reference, str) else reference
+        expected = _series(values)
+        expected_values = [value for line in expected for value in line]
+        pies = _pies(expected_values, str(reference)) if shares else []
     except _UNREADABLE:
         return "unscorable"
     if shares and not pies:

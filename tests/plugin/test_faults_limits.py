@@ -216,8 +216,12 @@ def test_replies_without_an_answer_spend_the_budget(tmp_path: Path) -> None:
     # Three cases of one call each, one of two calls, and one whose second call is not made.
     assert calls == 6
     records = [record for record in run.records.values() if record.reason != "budget"]
-    assert [record.reason for record in records] == [reason for *_, reason in WITHOUT_ANSWER]
-    assert [record.cost_usd for record in records] == pytest.approx([0.75, 0.75, 0.75, 1.5])
+    reasons, expected = [record.reason for record in records], [r for *_, r in WITHOUT_ANSWER]
+    # While the fourth case waits for its second call, the first call of the fifth is made. If it
+    # takes longer than the wait, its own error ends the budget.
+    assert reasons in (expected, [*expected, "server_error"])
+    costs = [record.cost_usd for record in records[:4]]
+    assert costs == pytest.approx([0.75, 0.75, 0.75, 1.5])
     assert {record.outcome for record in run.records.values()} == {"no_answer"}
     assert run.facts["cost_usd"] == pytest.approx(calls * 0.75)
     assert "Traceback" not in run.output

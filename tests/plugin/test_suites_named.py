@@ -48,7 +48,7 @@ def test_in_an_installed_package_suite_names_are_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pytest_tablebench/suites").mkdir(parents=True)
-    monkeypatch.setattr(programs, "__file__", str(tmp_path / "pytest_tablebench/util/programs.py"))
+    monkeypatch.setattr(programs, "_PACKAGE", tmp_path / "pytest_tablebench")
     assert located("pytest_tablebench.suites") == "pytest_tablebench.suites"
 
 
