@@ -12,7 +12,8 @@ PYTHON ?= python3
 MODEL ?= tablebench/lexical
 DATA ?=
 ARGS ?=
-WORKERS ?= auto
+# One more than cores, because many tests wait for servers and processes.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 VENV ?= .venv
 ifeq ($(OS),Windows_NT)
