@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
 from pytest_tablebench.errors import ModelError
@@ -28,6 +27,9 @@ class RetryPolicy:
         and a bound of 1 s that doubles with each attempt, up to `max_wait_s` (exponential back-off
         with full jitter).
 
+        The draw uses the global generator of `random`, because tenacity takes no other. No result
+        depends on it.
+
         Arguments:
             error: why the attempt failed.
             attempt: the number of the failed attempt, from 1.
@@ -36,8 +38,12 @@ class RetryPolicy:
             return None
         if error.retry_after is not None and error.retry_after > 0:
             return error.retry_after
-        # No result depends on the draw.
-        return random.uniform(0, min(self.max_wait_s, 2 ** (attempt - 1)))
+        # Imported here: `pytest_tablebench.models` loads without third-party libraries.
+        from tenacity import RetryCallState, Retrying, wait_random_exponential
+
+        state = RetryCallState(Retrying(), None, (), {})
+        state.attempt_number = attempt
+        return wait_random_exponential(max=self.max_wait_s)(state)
 
     def final(self, error: ModelError, attempts: int) -> ModelError:
         """Return the error to report after the last attempt; it contains the number of attempts.
