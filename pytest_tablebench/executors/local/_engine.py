@@ -105,8 +105,6 @@ class Engine:
         eager: bool = True,
         started: BrokerProcess | None = None,
     ) -> None:
-        import pickle  # only for the process that starts the engine
-
         sweep()
         store = settings.store_folder()
         self._temporary = TemporaryFolder() if store is None else None
@@ -121,7 +119,7 @@ class Engine:
         has_litellm = needs_litellm(names, settings.transport)
         config = {
             **{name: getattr(settings, name) for name in _USED},
-            "settings": base64.b64encode(pickle.dumps(settings)).decode("ascii"),
+            "settings": _for_makers(settings, lanes),
             "token": self._token,
             "lanes": [vars(lane) for lane in lanes],
             "eager": eager,
@@ -199,6 +197,19 @@ class Engine:
         self._broker.reap()
         if self._temporary is not None:
             self._temporary.remove()
+
+
+def _for_makers(settings: Settings, lanes: Sequence[Lane]) -> str | None:
+    """Return the settings for the makers of registered providers; None if the run has none.
+
+    They are pickled, as base64. Only processes that this engine starts, and workers of the user's
+    Dask cluster, which runs pickles anyway, read them.
+    """
+    if all(lane.reference is None for lane in lanes):
+        return None
+    import pickle
+
+    return base64.b64encode(pickle.dumps(settings)).decode("ascii")
 
 
 def callers_of(settings: Settings, lanes: Sequence[Lane], *, needs_litellm: bool) -> int:

@@ -111,7 +111,7 @@ class CalledProvider:
         self._reference = Reference(**reference)
         import pickle  # most runs have no registered provider
 
-        # Pickled by the pytest process that keeps the run, so it is trusted.
+        # From the pytest process that keeps the run, never from a file or a model.
         self._settings: Settings = pickle.loads(base64.b64decode(settings))  # noqa: S301
         self._timeout = timeout
         self._max_reply = max_reply
